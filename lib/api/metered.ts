@@ -1,9 +1,12 @@
 import { z } from "zod"
+import type { OwnerId } from "@/lib/authority/owner"
 import { noticeLater } from "@/lib/credits/notices"
 import { fingerprintOf, type RunResult, run, type Worked } from "@/lib/credits/run"
 import type { Spending } from "@/lib/credits/spending"
+import { readStatements } from "@/lib/credits/store"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
+import type { Statement } from "@/lib/platform/postgres/page"
 import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { id, timestamp } from "@/lib/platform/schemas/fields"
 import { log } from "@/lib/platform/telemetry/log"
@@ -18,13 +21,18 @@ import { parseParameters } from "./query"
 import { setAll } from "./respond"
 
 /** Reserves the maximum cost before the work. A retry with the same Idempotency-Key is never charged twice. */
-export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
+export function userMetered<
+  Body extends z.ZodType,
+  Result extends z.ZodType,
+  Work extends Worked<z.input<Result>> = Worked<z.input<Result>>,
+>({
   summary,
   maxCost,
   costOf = () => maxCost,
   body,
   result,
   work,
+  store,
 }: {
   summary: string
   /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
@@ -37,7 +45,12 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   body: Body
   result: Result
   /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
-  work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
+  work: (body: z.output<Body>, context: { runId: string; owner: OwnerId; signal: AbortSignal }) => Promise<Work>
+  /**
+   * Statements that store the work, five at most, in the transaction that charges it: `worked` is the value that `work`
+   * returned. If one fails, nothing is charged and the response is 500. docs/ledger.md has the rules.
+   */
+  store?: (worked: Work, context: { runId: string; owner: OwnerId }) => readonly Statement[]
 }): Routes {
   return routes(
     {
@@ -66,8 +79,12 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
           },
           async (context) => {
             draft.runId = context.runId
-            const worked = await work(input, context)
-            return { ...worked, result: result.parse(worked.result) }
+            const worked = await work(input, { ...context, owner: owner.id })
+            return {
+              result: result.parse(worked.result),
+              cost: worked.cost,
+              statements: store && readStatements(store(worked, { runId: context.runId, owner: owner.id })),
+            }
           },
           runEnvelope,
           withinDeadline,

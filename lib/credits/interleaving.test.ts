@@ -1,7 +1,7 @@
 import { createHash, randomInt, randomUUID } from "node:crypto"
 import { setImmediate as nextTick } from "node:timers/promises"
 import fc from "fast-check"
-import { Pool, type QueryConfig } from "pg"
+import { Pool, type PoolClient, type QueryConfig } from "pg"
 import { afterAll, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
 import { env } from "@/lib/env"
@@ -11,6 +11,7 @@ import { inTurn, inTurns } from "@/lib/platform/queues/turns"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
+import { createResults, findUnpaired, storedMark, storeResult } from "@/tests/support/results"
 import { isLong } from "@/tests/support/sample"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
@@ -29,13 +30,17 @@ vi.mock("@/lib/platform/queues/turns", { spy: true })
 /** For the statements of the test itself, which are not scheduled. */
 const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
 const workingPool = pool()
+await createResults()
 
 afterAll(async () => {
   expect(await findViolations(observer)).toEqual([])
   await observer.end()
 })
 
-/** `hold`: what the call holds of its key's spending limit; `null` for a call that was made without one. */
+/**
+ * `hold`: what the call holds of its key's spending limit; `null` for a call that was made without one. `stores`: whether
+ * its result is stored, or refused by a constraint.
+ */
 type Call = {
   account: number
   key: string | null
@@ -43,6 +48,7 @@ type Call = {
   amount: number
   hold: number | null
   cost: number | null
+  stores: "nothing" | "result" | "refused"
 }
 type Action = { call: Call } | { book: { account: number; change: number } } | { expire: number } | "sweep"
 
@@ -117,26 +123,57 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
     new Promise((resolve, reject) => {
       scheduler.scheduleSequence([{ label, builder: () => task().then(resolve, reject) }])
     })
+  const send = async (database: Pool | PoolClient, statement: QueryConfig | string, values?: unknown[]) => {
+    const fault = nextFault()
+    if (fault !== "none") faulty = true
+    if (fault === "not sent") throw connectionLost
+    const response = await database.query(statement, values)
+    if (fault === "response lost") throw connectionLost
+    return response
+  }
+  const labelOf = (statement: QueryConfig | string) =>
+    typeof statement === "string" ? statement : (statement.name ?? statement.text)
   const query = (statement: QueryConfig | string, values?: unknown[]) =>
-    schedule(typeof statement === "string" ? statement : (statement.name ?? ""), async () => {
-      const fault = nextFault()
-      if (fault !== "none") faulty = true
-      if (fault === "not sent") throw connectionLost
-      const response = await workingPool.query(statement, values)
-      if (fault === "response lost") throw connectionLost
-      return response
+    schedule(labelOf(statement), () => send(workingPool, statement, values))
+  // From its first lock to its end, a transaction is one step: the scheduler would wait for a statement that waits for it.
+  const connect = async () => {
+    const client = await workingPool.connect()
+    let endStep = () => {}
+    const released = new Promise<void>((resolve) => {
+      endStep = resolve
     })
+    let holdsLocks = false
+    return {
+      query(statement: QueryConfig | string) {
+        if (holdsLocks) return send(client, statement)
+        if (typeof statement === "string") return schedule(statement, () => send(client, statement))
+        holdsLocks = true
+        return new Promise((resolve, reject) => {
+          const builder = () =>
+            send(client, statement)
+              .then(resolve, reject)
+              .then(() => released)
+          scheduler.scheduleSequence([{ label: labelOf(statement), builder }])
+        })
+      },
+      release(error?: boolean) {
+        client.release(error)
+        endStep()
+      },
+    }
+  }
   const timers = scheduleShortTimers(schedule)
   // Several processes execute any number of an account's statements at once.
   vi.mocked(inTurn).mockImplementation((_account, _kind, task) => task())
   vi.mocked(inTurns).mockImplementation((_account, withinDeadline) => withinDeadline)
-  singletons.pool = { query }
+  singletons.pool = { query, connect }
   try {
     const results = Promise.all(actions.map((action) => perform(action, accounts, schedule)))
     const attempts = await scheduler.waitFor(results, async (step) => {
       await step()
       expect(await findViolations(observer, ids)).toEqual([])
       expect(await findOverspending(observer, ids)).toEqual([])
+      expect(await findUnpaired(observer, ids)).toEqual([])
     })
     await reconcile(accounts, actions, attempts.flat(), faulty)
   } finally {
@@ -209,7 +246,7 @@ async function callUntilFinal(call: Call, account: Account, schedule: Schedule):
 }
 
 function attempt(call: Call, { id, keyId, limitedKeyId }: Account, schedule: Schedule): Promise<RunResult> {
-  const { key, body, amount, hold, cost } = call
+  const { key, body, amount, hold, cost, stores } = call
   const fingerprint = createHash("sha256").update(body).digest()
   return run(
     {
@@ -220,10 +257,13 @@ function attempt(call: Call, { id, keyId, limitedKeyId }: Account, schedule: Sch
       amount,
       keyHold: hold ?? undefined,
     },
-    () =>
+    ({ runId }) =>
       schedule("work", async () => {
         if (cost === null) throw workFailed
-        return { result: body, cost: Math.min(cost, hold ?? amount) }
+        const worked = { result: body, cost: Math.min(cost, hold ?? amount) }
+        if (stores === "nothing") return worked
+        const statements = [storeResult(runId, id, stores)]
+        return { ...worked, result: body + storedMark, statements }
       }),
     ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, result ${result}`],
   )
@@ -244,6 +284,7 @@ async function reconcile(
   await sweep(observer)
   expect(await findViolations(observer, ids)).toEqual([])
   expect(await findOverspending(observer, ids)).toEqual([])
+  expect(await findUnpaired(observer, ids)).toEqual([])
   const { rows: open } = await observer.query("SELECT 1 FROM runs WHERE state = 'reserved' AND user_id = ANY ($1)", [
     ids,
   ])
@@ -269,7 +310,7 @@ type Context = { owner: string; actions: readonly Action[]; settled: readonly Se
 
 /** Checks that a response is possible, given all actions and the settled runs. */
 function expectConsistent(
-  { key, body, amount, hold, cost }: Call,
+  { key, body, amount, hold, cost, stores }: Call,
   response: Attempt["response"],
   { owner, actions, settled, faulty }: Context,
 ) {
@@ -278,12 +319,17 @@ function expectConsistent(
   )
   if ("error" in response) {
     if (response.error === workFailed) expect(cost).toBeNull()
+    else if (String(response.error).includes("of store failed")) expect(stores).toBe("refused")
     else expect([response.error, faulty]).toEqual([connectionLost, true])
   } else if (response.ok) {
     expect(settled).toContainEqual({ owner, key, body: response.body })
     expect(response.body).toContain(`result ${body}`)
-    if (response.replayed) expect(key).not.toBeNull()
-    else expect(response.body).toContain(`cost ${Math.min(cost ?? Number.NaN, hold ?? amount)},`)
+    if (response.replayed) {
+      expect(key).not.toBeNull()
+    } else {
+      expect(response.body).toContain(`cost ${Math.min(cost ?? Number.NaN, hold ?? amount)},`)
+      expect(stores).not.toBe("refused")
+    }
   } else if (response.reason === "insufficient") {
     expect(response.balance).toBeLessThan(amount)
   } else if (response.reason === "key_limit") {
@@ -311,6 +357,7 @@ function anyAction(): fc.Arbitrary<Action> {
       amount: fc.constantFrom(1, 5, 10, 10, 10),
       hold: fc.constantFrom(null, 1, 5, 5, 10),
       cost: fc.constantFrom(0, 1, 5, 10, 10, null),
+      stores: fc.constantFrom("nothing", "nothing", "result", "result", "result", "refused"),
     })
     .map((call) => ({ ...call, hold: call.hold && Math.min(call.hold, call.amount) }))
   const book = fc.record({ account, change: fc.constantFrom(9, 15, -4, -12) })

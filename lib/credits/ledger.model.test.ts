@@ -12,10 +12,11 @@ import { singletons } from "@/lib/singleton"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { ownerPool, withOptions } from "@/tests/support/owner"
+import { createResults, findUnpaired, storedMark, storeResult } from "@/tests/support/results"
 import { isLong } from "@/tests/support/sample"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
-import { type RunResult, run, type Worked } from "./run"
+import { type Finished, type RunResult, run } from "./run"
 
 // Runs random sequences of everything that changes a balance or a key's spending, and compares the results with a simple model.
 // `LEDGER_SEQUENCES=5000 npx vitest run lib/credits/ledger.model.test.ts` tests more sequences.
@@ -42,6 +43,7 @@ type ModelRun = {
   account: Account
   key: string | null
   body: string
+  stores: boolean
   amount: number
   /** What it holds of its key's limit, if it was made as a call with a limit. */
   hold: number | null
@@ -60,7 +62,7 @@ type Model = { accounts: Account[]; clock: Date; loggedErrors: number }
 /** Work in progress, which a later step of the sequence finishes. */
 type Work = {
   runId: string
-  finish: (outcome: Worked<string>) => void
+  finish: (outcome: Finished<string>) => void
   fail: (error: Error) => void
   timeOut: () => void
   done: Promise<RunResult>
@@ -88,6 +90,7 @@ beforeAll(async () => {
     GRANT SELECT, UPDATE ON clocked.clock TO PUBLIC;
     CREATE FUNCTION clocked.spend_period_start(period spend_period, made_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
       'SELECT public.spend_period_start(period, at) FROM clocked.clock'`)
+  await createResults()
   singletons.pool = clocked
   admin = (await createUser({ role: "admin" })).id as OwnerId
 })
@@ -163,6 +166,7 @@ async function check(model: Model, real: Real): Promise<void> {
   const { accounts, loggedErrors } = model
   const ids = accounts.map(({ id }) => id as string)
   expect(await findViolations(pool(), ids)).toEqual([])
+  expect(await findUnpaired(pool(), ids)).toEqual([])
   const balances = await pool().query({
     name: "balances",
     text: `SELECT user_id AS id, balance::int,
@@ -243,7 +247,15 @@ function currentSpending({ spending }: Account, { root, limit }: ApiKey, clock: 
 }
 
 /** `hold`: what the call holds if its key had a limit when it was read; `null` if not. */
-type Call = { account: number; apiKey: number; key: string | null; body: string; amount: number; hold: number | null }
+type Call = {
+  account: number
+  apiKey: number
+  key: string | null
+  body: string
+  stores: boolean
+  amount: number
+  hold: number | null
+}
 
 function start(call: Call): Step {
   return {
@@ -257,7 +269,7 @@ function start(call: Call): Step {
       } else {
         expect(expected).toBe("working")
         real.work.set(started.runId, started)
-        const { key, body, amount, hold } = call
+        const { key, body, stores, amount, hold } = call
         const { runId } = started
         account.balance -= amount
         const spending =
@@ -265,7 +277,7 @@ function start(call: Call): Step {
         if (spending) spending.held += hold ?? 0
         if (spending && !account.spending.includes(spending)) account.spending.push(spending)
         const open = { state: "reserved", working: true, expired: false, cost: null, response: "" } as const
-        account.runs.push({ runId, account, key, body, amount, hold, spending, ...open })
+        account.runs.push({ runId, account, key, body, stores, amount, hold, spending, ...open })
       }
       await check(model, real)
     },
@@ -325,7 +337,7 @@ function startRun(
   })
 }
 
-type Ending = { cost: number } | "throws" | "times out"
+type Ending = { cost: number } | "throws" | "times out" | "cannot be stored"
 
 function finish(index: number, ending: Ending): Step {
   return {
@@ -349,8 +361,19 @@ function finish(index: number, ending: Ending): Step {
         work.finish({ result: "late", cost: 1 })
         expect(await work.done).toEqual({ ok: false, reason: "timed_out" })
         if (isOpen(run)) releaseInModel(run, "failed")
+      } else if (ending === "cannot be stored") {
+        const { runId, account } = run
+        work.finish({ result: "", cost: 0, statements: [storeResult(runId, account.id, "refused")] })
+        if (isOpen(run) && !run.expired) {
+          await expect(work.done).rejects.toThrow("Statement 1 of store failed")
+          releaseInModel(run, "failed")
+        } else {
+          expect(await work.done).toEqual(settleInModel(model, run, 0))
+        }
       } else {
-        work.finish({ result: run.body, cost: ending.cost })
+        const { runId, account, stores } = run
+        const statements = stores ? [storeResult(runId, account.id, run.body)] : []
+        work.finish({ result: resultOf(run), cost: ending.cost, statements })
         const expected = settleInModel(model, run, ending.cost)
         expect(await work.done).toEqual(expected)
       }
@@ -358,6 +381,10 @@ function finish(index: number, ending: Ending): Step {
     },
     toString: () => `finish #${index} ${typeof ending === "string" ? ending : `at a cost of ${ending.cost}`}`,
   }
+}
+
+function resultOf({ body, stores }: ModelRun): string {
+  return stores ? body + storedMark : body
 }
 
 /** The response that the model expects for finished work; a late run is not charged. */
@@ -369,7 +396,7 @@ function settleInModel(model: Model, run: ModelRun, cost: number): RunResult {
   const balance = run.account.balance + run.amount - charged
   run.account.balance = balance
   spendInModel(run, charged)
-  const response = `${run.runId} cost ${charged}, left ${balance}, result ${run.body}`
+  const response = `${run.runId} cost ${charged}, left ${balance}, result ${resultOf(run)}`
   Object.assign(run, { state: "settled", cost: charged, response })
   return { ok: true, replayed: false, charged, body: response }
 }
@@ -507,6 +534,7 @@ const starts = fc
     apiKey: which,
     key: fc.constantFrom("a", "a", "b", null),
     body: fc.constantFrom("one", "one", "one", "other"),
+    stores: fc.boolean(),
     amount: fc.integer({ min: 1, max: 10 }),
     hold: fc.option(fc.nat(10), { freq: 4 }),
   })
@@ -521,7 +549,7 @@ const cost = fc.oneof(
 )
 const ending = fc.oneof(
   { weight: 5, arbitrary: fc.record({ cost }) },
-  { weight: 1, arbitrary: fc.constantFrom("throws" as const, "times out" as const) },
+  { weight: 1, arbitrary: fc.constantFrom<Ending>("throws", "times out", "cannot be stored") },
 )
 const finishes = fc.tuple(index, ending).map(([which, how]) => finish(which, how))
 

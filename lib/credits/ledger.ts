@@ -3,6 +3,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
 import { findSpending, type Spending } from "./spending"
+import { closeAndStore, type Stored } from "./store"
 
 /** Longer than the time limit for work and than a server shutdown. */
 export const reservationSeconds = 60
@@ -237,22 +238,28 @@ export const closeStatement = {
     SELECT response_body FROM run`,
 }
 
+type Settled = { response_body: string }
+
 type SettleResult = { ok: true; body: string } | { ok: false; reason: "too_late" }
 
 /**
  * @param cost credits, from 0 to the reserved amount
  * @param response the body before and after the new balance
+ * @param stored takes effect if this closes the run, in the same transaction
  */
 export async function settle(
   owner: OwnerId,
   runId: string,
   cost: number,
   response: readonly [string, string],
+  stored?: Stored,
 ): Promise<SettleResult> {
-  const values = [runId, owner, "settled", cost, ...response]
+  const statement = { ...closeStatement, values: [runId, owner, "settled", cost, ...response] }
   for (let attempt = 1; ; attempt++) {
     try {
-      const { rows } = await pool().query<{ response_body: string }>({ ...closeStatement, values })
+      const { rows } = await (stored?.statements.length
+        ? closeAndStore<Settled>(statement, stored)
+        : pool().query<Settled>(statement))
       if (rows[0]) return { ok: true, body: rows[0].response_body }
       // The run was swept, is overdue, or was settled by an earlier attempt whose result was lost.
       return await outcomeOf(owner, runId)
@@ -264,7 +271,7 @@ export async function settle(
 }
 
 async function outcomeOf(owner: OwnerId, runId: string): Promise<SettleResult> {
-  const { rows } = await pool().query<{ state: string; response_body: string }>(
+  const { rows } = await pool().query<{ state: string } & Settled>(
     "SELECT state, response_body FROM runs WHERE id = $1 AND user_id = $2",
     [runId, owner],
   )

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import type { OwnerId } from "@/lib/authority/owner"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
+import type { Statement } from "@/lib/platform/postgres/page"
 import { inTurn, inTurns } from "@/lib/platform/queues/turns"
 import { log } from "@/lib/platform/telemetry/log"
 import { metrics } from "@/lib/platform/telemetry/metrics"
@@ -14,6 +15,9 @@ const maxResponseLength = 1_000_000
 
 /** `cost`: credits, from 0 to the reserved maximum. */
 export type Worked<Result> = { result: Result; cost: number }
+
+/** `statements` store the result in the transaction that charges it. */
+export type Finished<Result> = Worked<Result> & { statements?: readonly Statement[] | undefined }
 
 export type RunResult =
   /** `charged`: credits, 0 if the call was replayed. */
@@ -30,11 +34,11 @@ export type RunResult =
  * @param write the response in two parts, between which the balance is inserted; it is replayed verbatim
  * @param withinDeadline limits the time until the credits are reserved, in the account's turn
  * @throws TooManyWaiting if the account's turn does not come
- * @throws the error of `work`, after the release
+ * @throws the error of `work` or of its statements, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
-  work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
+  work: (context: { runId: string; signal: AbortSignal }) => Promise<Finished<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
   withinDeadline: WithinDeadline = inTurns(request.owner, databaseDeadline()),
 ): Promise<RunResult> {
@@ -51,7 +55,7 @@ export async function run<Result>(
 
 async function attempt<Result>(
   request: ReserveRequest,
-  work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
+  work: (context: { runId: string; signal: AbortSignal }) => Promise<Finished<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
   withinDeadline: WithinDeadline,
 ): Promise<RunResult> {
@@ -65,19 +69,20 @@ async function attempt<Result>(
   const signal = AbortSignal.timeout(workDeadlineMs)
   const withinCloseDeadline = databaseDeadline()
   try {
-    const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
+    const { result, cost, statements = [] } = await beforeAbort(signal, work({ runId, signal }))
     const charged = chargeable(cost, request.keyHold ?? amount, runId)
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
-    const settled = await withinCloseDeadline(() =>
-      inTurn(owner, "close", () => settle(owner, runId, charged, response)),
+    const settled = await withinCloseDeadline((deadline) =>
+      inTurn(owner, "close", () => settle(owner, runId, charged, response, { statements, deadline })),
     )
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
     return { ok: true, replayed: false, charged, body: settled.body }
   } catch (error) {
-    // A late settlement or release continues; the first one closes the run, and a retry returns its outcome.
+    // A late settlement or release continues; the first one closes the run, and a retry returns its outcome. A settlement
+    // that stores a result starts no further statement, because the account stays locked.
     await withinCloseDeadline(() => tryRelease(owner, runId)).catch(() => {})
     if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
     throw error

@@ -9,6 +9,7 @@ const temporarySqlStates = [
   /^55P03$/, // lock timeout
   /^40001$|^40P01$/, // serialization failure, deadlock
   /^25006$/, // read-only transaction
+  /^25P03$/, // the server did not go on with its transaction in time
 ]
 const temporaryNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
 // A certificate that is being replaced, or whose authority is not known here (Node.js, TLS errors).

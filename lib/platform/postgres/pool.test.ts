@@ -13,11 +13,16 @@ afterEach(async () => {
   for (const name of ["env", "pool"]) delete singletons[name]
 })
 
-/** The statements that the only connection of a pool has prepared after one read. */
+/** The statements that the only connection of a pool has prepared after one read, and one in a transaction. */
 async function preparedStatements(setting: string): Promise<string[]> {
   Object.assign(process.env, { DATABASE_POOL_MAX: "1", DATABASE_PREPARE: setting })
   expect(await currentSubscription(owner)).toBeNull()
-  const { rows } = await pool().query<{ name: string }>("SELECT name FROM pg_prepared_statements")
+  const client = await pool().connect()
+  await client.query("BEGIN")
+  await client.query({ name: "in-transaction", text: "SELECT" })
+  await client.query("COMMIT")
+  client.release()
+  const { rows } = await pool().query<{ name: string }>("SELECT name FROM pg_prepared_statements ORDER BY name")
   return rows.map(({ name }) => name)
 }
 
@@ -25,7 +30,7 @@ const { id } = await createUser()
 const owner = id as OwnerId
 
 test("statements are prepared once per connection", async () => {
-  expect(await preparedStatements("on")).toEqual(["current-subscription"])
+  expect(await preparedStatements("on")).toEqual(["current-subscription", "in-transaction"])
 })
 
 test("with DATABASE_PREPARE=off, no statement is prepared, so an external pooler can switch connections", async () => {

@@ -19,7 +19,7 @@ export function pool(): Pool {
       allowExitOnIdle: true,
     }
     const created = survivingLosses(new MonitoredPool(options))
-    if (env().DATABASE_PREPARE === "off") disablePreparedStatements(created)
+    if (env().DATABASE_PREPARE === "off") created.on("connect", disablePreparedStatements)
     metrics().connections.read = () => {
       const { totalCount, idleCount, waitingCount } = created
       return { busy: totalCount - idleCount, idle: idleCount, awaited: waitingCount }
@@ -54,8 +54,8 @@ class MonitoredPool extends Pool {
 }
 
 /** An external pooler may move a client to another connection, where its prepared statements do not exist. */
-function disablePreparedStatements(pool: Pool): void {
-  const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
-  pool.query = ((config: unknown, ...rest: unknown[]) =>
-    query(typeof config === "object" ? { ...config, name: undefined } : config, ...rest)) as Pool["query"]
+function disablePreparedStatements(client: PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  client.query = ((config: unknown, ...rest: unknown[]) =>
+    query(typeof config === "object" ? { ...config, name: undefined } : config, ...rest)) as PoolClient["query"]
 }

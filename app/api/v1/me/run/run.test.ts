@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
-import { afterAll, afterEach, expect, test, vi } from "vitest"
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest"
 import { z } from "zod"
 import { refuse } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
@@ -16,6 +16,7 @@ import { logApplication } from "@/lib/request-log/write"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { isSigned } from "@/tests/support/log-lines"
+import { createResults, storeResult } from "@/tests/support/results"
 import { POST } from "./route"
 
 /** No test may leave the ledger inconsistent. */
@@ -678,6 +679,60 @@ test.each([0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
     expect(logged).toHaveBeenCalledExactlyOnceWith({ cost: String(hold), max: 10 }, "hold_out_of_range")
   },
 )
+
+// Work that belongs to an account, and is stored.
+
+/** Stores what its work returned beside the published result. */
+const { POST: postStored } = userMetered({
+  summary: "A test",
+  maxCost: 10,
+  body: z.strictObject({ text: z.string() }),
+  result: z.object({ document: z.string() }),
+  work: async ({ text }, { runId, owner }) => ({ result: { document: runId }, cost: 4, text, author: owner }),
+  store: ({ result, text, author }, { runId, owner }) => {
+    expect([result.document, author]).toEqual([runId, owner])
+    return text === "invalid" ? (null as never) : [storeResult(runId, owner, text)]
+  },
+})
+
+beforeAll(createResults)
+
+test("work is told whose it is, and is stored in the transaction that charges it", async () => {
+  const { id, secret } = await customer({ balance: 30 })
+  const query = vi.spyOn(pg.Client.prototype, "query")
+  const response = await call(postStored, secret, { text: "a text" }, { key: randomUUID() })
+  const statements = query.mock.calls.flatMap(([statement]: unknown[], index) =>
+    applicationOf(query.mock.contexts[index]) === logApplication ? [] : [statement],
+  )
+  expect(statements).toMatchObject([
+    { name: "find-key" },
+    { name: "reserve-credits" },
+    expect.stringMatching(/^BEGIN;/),
+    { name: "close-run" },
+    { text: expect.stringMatching(/^INSERT INTO results/) },
+    "COMMIT",
+  ])
+  expect(response.body.data).toMatchObject({ cost: 4, balance: 26, result: { document: response.body.data.id } })
+  const { rows } = await pool().query("SELECT run_id, user_id, text FROM results WHERE user_id = $1", [id])
+  expect(rows).toEqual([{ run_id: response.body.data.id, user_id: id, text: "a text" }])
+})
+
+test.each([
+  ["violates a constraint", "refused", "constraint results_text"],
+  ["is no list of statements", "invalid", "store must return an array"],
+])("a result whose storing %s returns 500, charges nothing and frees the key", async (_what, text, why) => {
+  const { id, secret } = await customer({ balance: 30 })
+  const key = randomUUID()
+  const logged = vi.spyOn(log(), "error")
+  const response = await call(postStored, secret, { text }, { key })
+  expect([response.status, response.body]).toEqual([500, refusal("internal")])
+  expect(logged).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ why: expect.stringContaining(why) }),
+    "internal",
+  )
+  expect(await history(id)).toEqual({ runs: ["failed 0"], entries: ["reserve -10", "release 10"] })
+  expect((await call(postStored, secret, { text: "a text" }, { key })).status).toBe(200)
+})
 
 // Settlements whose connection is lost.
 
