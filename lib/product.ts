@@ -19,7 +19,10 @@ export const keyPrefixes: { admin: Prefixes<"adm">; user: Prefixes<"usr"> } = {
 
 type Prefixes<Surface extends string> = readonly [`${string}_${Surface}_`, ...`${string}_${Surface}_`[]]
 
-/** Per month. Amounts are in minor units (cents), the same in every currency. */
+/**
+ * Per month. Amounts are in minor units (cents), the same in every currency. A plan that was stored by `npm run db:migrate`
+ * keeps its price and credits: a change needs a new slug (docs/billing.md).
+ */
 export const plans: AtLeastOne<{ slug: string; name: string; amount: number; credits: number }> = [
   { slug: "starter", name: "Starter", amount: 900, credits: 200 },
   { slug: "pro", name: "Pro", amount: 2_900, credits: 1_000 },
@@ -27,6 +30,10 @@ export const plans: AtLeastOne<{ slug: string; name: string; amount: number; cre
 ]
 
 export const monthsPaidPerYear = 10
+
+/** ISO 4217 in lower case. Each plan is sold in all of them, and for all intervals; the start page shows the first currency. */
+export const planCurrencies: AtLeastOne<string> = ["usd", "eur"]
+export const planIntervals: AtLeastOne<"month" | "year"> = ["month", "year"]
 
 export const creditPacks: AtLeastOne<{ credits: number; amount: number }> = [
   { credits: 500, amount: 1_500 },

@@ -105,7 +105,7 @@ GRANT SELECT, INSERT, DELETE ON key_reminder_days TO :"role"; -- taken for an em
 GRANT SELECT, INSERT, UPDATE ON key_reminder_progress TO :"role"; -- moves on
 
 -- Billing and credits.
-GRANT SELECT ON plans TO :"role"; -- come with releases and the seed
+GRANT SELECT ON plans TO :"role"; -- db:migrate writes them
 GRANT SELECT, INSERT, UPDATE ON subscriptions TO :"role"; -- start, and change until they end
 GRANT SELECT, INSERT, UPDATE ON orders TO :"role"; -- are paid and refunded; locked while their credits are granted
 GRANT SELECT, INSERT, UPDATE ON credit_accounts TO :"role"; -- balances; a check keeps them from falling below zero

@@ -2,7 +2,8 @@ import { inCredits } from "@/lib/credits/words"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
 import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
-import { creditPacks, monthsPaidPerYear, plans, product } from "@/lib/product"
+import { creditPacks, planCurrencies, planIntervals, plans, product } from "@/lib/product"
+import { planOf, type SoldPlan } from "@/lib/purchases/sold-plans"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { Random } from "./random"
 
@@ -33,27 +34,18 @@ export type Rows = Record<
 /** All rows of one account. */
 export type Story = Rows
 
-type Plan = ReturnType<typeof planOf>
-
-function planOf({ slug, name, amount, credits }: (typeof plans)[number], interval: Interval, currency: Currency) {
-  const [price, months] = interval === "year" ? [amount * monthsPaidPerYear, 12] : [amount, 1]
-  return { id: `${slug}_${interval}_${currency}`, name, amount: price, currency, interval, credits: credits * months }
-}
-
-type Currency = "usd" | "eur"
-type Interval = "month" | "year"
+const [usualCurrency, otherCurrency = usualCurrency] = planCurrencies
+const [usualInterval, otherInterval = usualInterval] = planIntervals
 
 /** The next plan, paid in the same way. */
-function largerThan({ name, interval, currency }: Plan): Plan | undefined {
+function largerThan({ name, interval, currency }: SoldPlan): SoldPlan | undefined {
   const next = plans[plans.findIndex((plan) => plan.name === name) + 1]
   return next && planOf(next, interval, currency)
 }
 
-export function planRows(end: number): Row[] {
-  const table = (["usd", "eur"] as const).flatMap((currency) =>
-    (["month", "year"] as const).flatMap((interval) => plans.map((plan) => planOf(plan, interval, currency))),
-  )
-  return table.map((plan) => ({ ...plan, created_at: iso(end - span), retired_at: null }))
+/** The plans are older than every account. */
+export function plansCreatedAt(end: number): string {
+  return iso(end - span)
 }
 
 /** Each plan once for every plan from it to the last, so that the first plans have the most subscriptions. */
@@ -219,7 +211,7 @@ class StoryBuilder {
    * Subscribes at `at`; each period is paid, fails or is canceled. Some subscriptions are replaced by one to a larger plan.
    * Returns when the last one ended, if it did.
    */
-  subscription(at: number, plan: Plan, churn: number): number | undefined {
+  subscription(at: number, plan: SoldPlan, churn: number): number | undefined {
     const id = this.random.uuid(at)
     const length = plan.interval === "year" ? 365 * day : 30 * day
     const trialing = at > this.end - 14 * day && this.random.chance(0.5)
@@ -264,7 +256,7 @@ class StoryBuilder {
   #subscription(
     of: {
       id: string
-      plan: Plan
+      plan: SoldPlan
       at: number
       firstAt: number
       replaces: string | null
@@ -295,7 +287,7 @@ class StoryBuilder {
     })
   }
 
-  pack(at: number, pack: (typeof creditPacks)[number], currency: Currency) {
+  pack(at: number, pack: (typeof creditPacks)[number], currency: string) {
     const description = inCredits(pack.credits)
     this.order(at, { subscriptionId: null, description, amount: pack.amount, currency, credits: pack.credits })
   }
@@ -471,7 +463,7 @@ export function storyOf(
   }
   const story = new StoryBuilder(random, person, end)
   const later = (from: number) => Math.floor(from + random.next() * (end - from))
-  const currency = random.chance(0.65) ? "usd" : "eur"
+  const currency = random.chance(0.65) ? usualCurrency : otherCurrency
 
   if (status !== "active") {
     story.audit(later(createdAt), actorId, status === "banned" ? "user.banned" : "user.closed", "user", person.id)
@@ -496,11 +488,11 @@ function statusOf(random: Random, index: number, users: number): Person["status"
   return draw < 0.005 ? "banned" : draw < 0.015 ? "closed" : "active"
 }
 
-function subscribe(story: StoryBuilder, from: number, currency: Currency) {
+function subscribe(story: StoryBuilder, from: number, currency: string) {
   const { random, end } = story
   const at = Math.floor(from + random.next() * 20 * day)
   if (at >= end) return
-  const interval = random.chance(0.8) ? "month" : "year"
+  const interval = random.chance(0.8) ? usualInterval : otherInterval
   const plan = planOf(popularity[random.between(0, popularity.length - 1)] ?? plans[0], interval, currency)
   const endedAt = story.subscription(at, plan, interval === "month" ? 0.06 : 0.3)
   if (endedAt !== undefined && endedAt < end - 60 * day && random.chance(0.2)) {
@@ -542,9 +534,9 @@ function addMemberData(story: StoryBuilder) {
   story.apart(() => {
     spending = addLimitedKeys(story)
   })
-  story.subscription(end - 250 * day, planOf(plans[1] ?? plans[0], "month", "usd"), 0)
-  story.pack(end - 120 * day, creditPacks[0], "usd")
-  story.pack(end - 33 * day, creditPacks[1] ?? creditPacks[0], "usd")
+  story.subscription(end - 250 * day, planOf(plans[1] ?? plans[0], usualInterval, usualCurrency), 0)
+  story.pack(end - 120 * day, creditPacks[0], usualCurrency)
+  story.pack(end - 33 * day, creditPacks[1] ?? creditPacks[0], usualCurrency)
   for (let count = 0; count < 60; count++) {
     story.run(Math.floor(end - random.next() * 30 * day), count % 3 === 0 ? spending : undefined)
   }

@@ -1,9 +1,10 @@
 import type { Pool, PoolClient } from "pg"
 import { demoPassword } from "@/lib/process/demo-accounts"
+import { storePlans } from "@/lib/purchases/sold-plans"
 import { hashPassword } from "@/lib/sign-in/passwords/password-hash"
 import { Random } from "./random"
 import { seedRequests } from "./seed-requests"
-import { demoStories, planRows, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
+import { demoStories, plansCreatedAt, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
 
 type SeedOptions = {
   /** The number of accounts in addition to the demo accounts. */
@@ -48,7 +49,8 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
     const passwordHash = await hashPassword(demoPassword, "the seed")
     // Counting in triggers would take a third of the time; rebuild_daily_sums counts all rows at the end.
     for (const table of seededTables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
-    await insert(client, "plans", planRows(end))
+    await storePlans(client)
+    await client.query("UPDATE plans SET created_at = $1 WHERE managed", [plansCreatedAt(end)])
     const demo = demoStories(random, end, passwordHash)
     await insertStories(client, demo)
     const [admin] = demo.flatMap((story) => story.users).filter(({ role }) => role === "admin")

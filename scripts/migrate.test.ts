@@ -2,8 +2,9 @@ import { beforeEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { isOlder, version } from "@/lib/platform/version"
 import { oldestBuild } from "@/prisma/oldest-build"
+import { createPlan } from "@/tests/support/factories"
 import { startFaultyProxy } from "@/tests/support/faulty-proxy"
-import { ownerPool, ownerUrl } from "@/tests/support/owner"
+import { ownerDb, ownerPool, ownerUrl } from "@/tests/support/owner"
 import { runCommand } from "@/tests/support/run-command"
 import { migrate, migrateCommand } from "./migrate"
 
@@ -24,6 +25,11 @@ beforeEach(async () => {
   await given(version, oldestBuild)
   await ownerPool().query(`GRANT UPDATE ON plans TO ${runtime}`)
 })
+
+/** The id of a plan in lib/product.ts. */
+async function soldPlan(): Promise<string> {
+  return (await ownerDb().plan.findFirstOrThrow({ where: { managed: true, retiredAt: null } })).id
+}
 
 /** Starts `db:migrate`, whose connections `cut` closes as the end of its process does: PostgreSQL sees nothing else of it. */
 async function startCuttable() {
@@ -106,6 +112,7 @@ test.each(["99.0.0", "10.0.0"])(
   "the database of version %s, which this one can use, is left as it is",
   async (newer) => {
     await given(newer, "0.0.1")
+    const { id } = await createPlan({ managed: true })
     const before = await read()
     expect(await migrate(ownerUrl(), env().DATABASE_URL)).toEqual({ applied: [], newer })
     expect(await read()).toEqual(before)
@@ -114,8 +121,34 @@ test.each(["99.0.0", "10.0.0"])(
       stdout: `Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.\n`,
     })
     expect(await read()).toEqual(before)
+    expect(await ownerDb().plan.delete({ where: { id } })).toMatchObject({ retiredAt: null })
   },
 )
+
+test("db:migrate stores the plans and says which it changed, and two at once change them once", async () => {
+  const { id: former } = await createPlan({ managed: true })
+  const { id: missing } = await ownerDb().plan.delete({ where: { id: await soldPlan() } })
+  const lines: string[] = []
+  const options = { say: (line: string) => lines.push(line) }
+  await Promise.all([migrate(ownerUrl(), ownerUrl(), options), migrate(ownerUrl(), ownerUrl(), options)])
+  expect(lines.filter((line) => line.startsWith("Plans"))).toEqual([
+    `Plans that are new, renamed or offered again: ${missing}`,
+    `Plans that are retired: ${former}`,
+  ])
+})
+
+test("other terms of a plan are refused before anything is migrated", async () => {
+  await undo(column)
+  await given("0.0.1", "0.0.1")
+  const id = await soldPlan()
+  const { amount } = await ownerDb().plan.findUniqueOrThrow({ where: { id } })
+  await ownerDb().plan.update({ where: { id }, data: { amount: amount + 1 } })
+  await expect(migrate(ownerUrl())).rejects.toThrow(`Not migrated: the terms of a plan do not change`)
+  expect(await read()).toMatchObject([{ migrated_by: "0.0.1" }])
+  expect(await attemptsOf(column.migration)).toEqual([])
+  await ownerDb().plan.update({ where: { id }, data: { amount } })
+  expect(await migrate(ownerUrl())).toEqual({ applied: [column.migration] })
+})
 
 test("a database that is too new for this version is refused, with the version to use", async () => {
   await given("99.1.0", "99.0.0")

@@ -10,7 +10,8 @@ import pg from "pg"
 import { survivingLosses } from "@/lib/platform/postgres/pool"
 import { isUndefinedTable, readSchemaVersion, refusalByDatabase } from "@/lib/platform/postgres/schema-version"
 import { withSettings } from "@/lib/platform/postgres/settings"
-import { numbersOf, version } from "@/lib/platform/version"
+import { isOlder, numbersOf, version } from "@/lib/platform/version"
+import { refusalByPlans, storePlans } from "@/lib/purchases/sold-plans"
 import { singleton } from "@/lib/singleton"
 import { oldestBuild } from "@/prisma/oldest-build"
 import { type Command, runIfStarted } from "./command-line"
@@ -127,10 +128,10 @@ async function readMigrations(): Promise<MigrationList> {
 }
 
 /**
- * Records which version migrates the database, unless a newer one has, which it returns. The first time, the table comes
- * with a migration.
+ * Records which version migrates the database. The first time, the table comes with a migration.
+ * @returns false if a newer version has
  */
-async function recordVersion(pool: pg.Pool): Promise<string | undefined> {
+async function recordVersion(pool: pg.Pool): Promise<boolean> {
   const numbers = (column: string) => `string_to_array(${column}, '.')::int[]`
   try {
     const { rowCount } = await pool.query({
@@ -139,9 +140,9 @@ async function recordVersion(pool: pg.Pool): Promise<string | undefined> {
        WHERE ${numbers("present.migrated_by")} <= ${numbers("EXCLUDED.migrated_by")}`,
       values: [numbersOf(version), oldestBuild],
     })
-    return rowCount === 1 ? undefined : (await readSchemaVersion(pool))?.migratedBy
+    return rowCount === 1
   } catch (error) {
-    if (isUndefinedTable(error)) return undefined
+    if (isUndefinedTable(error)) return true
     throw error
   }
 }
@@ -246,7 +247,7 @@ async function isAlone(client: pg.Client): Promise<boolean> {
 export type Migrated = { applied: string[]; newer?: string }
 
 /**
- * Applies pending migrations as the owner of the tables, and then gives the role of `runtimeUrl` its rights, unless it is
+ * Applies pending migrations as the owner of the tables, stores the plans of lib/product.ts, and then gives the role of `runtimeUrl` its rights, unless it is
  * the owner's URL too. Does nothing to the database of a newer version, so that a deployment can go back to this one, and
  * throws if its servers refuse this version.
  */
@@ -259,12 +260,19 @@ async function migrateAlone(ownerUrl: string, runtimeUrl: string, options: Optio
   try {
     const refusal = (await refusalByDatabase(pool)) ?? (await refusalByTimes(pool, ownerUrl, runtimeUrl))
     if (refusal) throw new Error(`Not migrated: ${refusal}`)
+    const newer = (await readSchemaVersion(pool))?.migratedBy
+    if (newer && isOlder(version, newer)) return { applied: [], newer }
+    const refusalOfPlans = await refusalByPlans(pool)
+    if (refusalOfPlans) throw new Error(`Not migrated: ${refusalOfPlans}`)
     // Before the migrations, so that no server that is too old goes on unnoticed while they change the schema.
-    const newer = await recordVersion(pool)
-    if (newer) return { applied: [], newer }
+    await recordVersion(pool)
     const applied = await applyMigrations(pool, options)
     await pool.query(`DROP TABLE IF EXISTS ${repairProgress}`)
-    await recordVersion(pool)
+    if (await recordVersion(pool)) {
+      const { offered, retired } = await storePlans(pool)
+      if (offered.length > 0) options.say?.(`Plans that are new, renamed or offered again: ${offered.join(", ")}`)
+      if (retired.length > 0) options.say?.(`Plans that are retired: ${retired.join(", ")}`)
+    }
     if (runtimeUrl === ownerUrl) await setSettings(pool, "CURRENT_USER")
     else await applyRoles(ownerUrl, runtimeUrl)
     return { applied }

@@ -5,12 +5,15 @@ import type { Documented } from "@/lib/api/documents/document"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
 import { money } from "@/lib/platform/text/money"
-import { creditPacks, monthsPaidPerYear, plans } from "@/lib/product"
+import { creditPacks, planCurrencies, planIntervals, plans } from "@/lib/product"
+import { planOf } from "@/lib/purchases/sold-plans"
 
 const whole = new Intl.NumberFormat("en")
+const [currency] = planCurrencies
+const [interval, ...otherIntervals] = planIntervals
 
-function dollars(amount: number): string {
-  return money(amount, "usd", { trailingZeroDisplay: "stripIfInteger" })
+function price(amount: number): string {
+  return money(amount, currency, { trailingZeroDisplay: "stripIfInteger" })
 }
 
 export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {
@@ -22,26 +25,32 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
         <p className="max-w-2xl text-base text-muted">
           {free > 0 && `Your first ${inCredits(free)} are free: you get them at sign-up. `}A plan adds credits every
           month. Packs add credits once:{" "}
-          {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${dollars(amount)}`).join(", ")}.
+          {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${price(amount)}`).join(", ")}.
         </p>
         {metered && <Price of={metered} />}
       </div>
       <div className="grid gap-4 sm:grid-cols-3">
-        {plans.map(({ slug, name, amount, credits }) => (
+        {plans.map((plan) => (
           <section
-            key={slug}
-            aria-label={name}
+            key={plan.slug}
+            aria-label={plan.name}
             className="grid content-start gap-4 rounded-xl border border-line bg-panel p-6"
           >
-            <h3 className="font-medium">{name}</h3>
+            <h3 className="font-medium">{plan.name}</h3>
             <div className="grid gap-1">
               <p>
-                <span className="text-3xl font-semibold tracking-tight">{dollars(amount)}</span>{" "}
-                <span className="text-muted">per month</span>
+                <span className="text-3xl font-semibold tracking-tight">
+                  {price(planOf(plan, interval, currency).amount)}
+                </span>{" "}
+                <span className="text-muted">per {interval}</span>
               </p>
-              <p className="text-muted">or {dollars(amount * monthsPaidPerYear)} per year</p>
+              {otherIntervals.map((other) => (
+                <p key={other} className="text-muted">
+                  or {price(planOf(plan, other, currency).amount)} per {other}
+                </p>
+              ))}
             </div>
-            <p className="text-muted">{whole.format(credits)} credits per month</p>
+            <p className="text-muted">{whole.format(plan.credits)} credits per month</p>
           </section>
         ))}
       </div>

@@ -610,7 +610,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
 
   plans: {
     nothing: "What the product sells.",
-    columns: ["id", "name", "amount", "currency", "interval", "credits", "created_at", "retired_at"],
+    columns: ["id", "name", "amount", "currency", "interval", "credits", "created_at", "retired_at", "managed"],
   },
   daily_sums: {
     nothing: "Figures of all accounts together.",

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "plans" ADD COLUMN     "managed" BOOLEAN NOT NULL DEFAULT false;
