@@ -21,6 +21,12 @@ export function install() {
     // Install scripts are skipped; the steps below replace them. NODE_ENV=production would omit development packages.
     run("npm", ["ci", "--ignore-scripts", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"])
   }
+  completePackages()
+}
+
+/** Does what `npm ci --ignore-scripts` leaves out. A copy in .data uses the packages of the folder above it. */
+export function completePackages() {
+  if (!existsSync(join(root, "node_modules"))) return
   if (!isStamped("packages", ["package-lock.json"])) {
     restoreLinks()
     stamp("packages", ["package-lock.json"])
@@ -54,9 +60,12 @@ function stamp(name, sources) {
   writeFileSync(join(root, "node_modules", `.installed-${name}`), digest(sources))
 }
 
+/** Without the name of the product, which is in the lockfile and changes no package. */
 function digest(sources) {
   const hash = createHash("sha256")
-  for (const source of sources) hash.update(readFileSync(join(root, source)))
+  for (const source of sources) {
+    hash.update(readFileSync(join(root, source), "utf8").replaceAll(/^ +"name": ".*",$/gm, ""))
+  }
   return hash.digest("hex")
 }
 

@@ -9,6 +9,7 @@ import { promisify } from "node:util"
 import pg from "pg"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { startChild } from "./child"
+import { completePackages } from "./install.mjs"
 
 const run = promisify(execFile)
 const password = "postgres"
@@ -36,6 +37,7 @@ export async function startPostgres(
   const running = await runningUrls(data)
   if (running) return { ...running, stop: async () => {} }
 
+  completePackages()
   const identity = await unprivilegedUser()
   const bin = await binaries()
   if (!(await exists(join(data, "PG_VERSION")))) await initialize(data, bin, identity)
