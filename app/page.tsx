@@ -4,14 +4,14 @@ import { helpLinks, landingPage } from "@/app/_shell/sections"
 import { LiveRequest } from "@/app/_start/live-request"
 import { Plans } from "@/app/_start/plans"
 import { Shot } from "@/app/_start/shot"
-import { endpoints } from "@/app/api/v1/endpoints"
+import { type MeteredEndpoint, meteredEndpoints } from "@/app/api/v1/endpoints"
+import { CallLinks } from "@/components/code/call-links"
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
 import { readyToPaste } from "@/components/code/ready-to-paste"
 import { Wordmark } from "@/components/page/wordmark"
 import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
-import type { Documented } from "@/lib/api/documents/document"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
 import { keyPlaceholder } from "@/lib/keys/choices"
@@ -24,7 +24,7 @@ export const metadata: Metadata = { robots: { index: true } }
 export default async function StartPage() {
   const viewer = await currentViewer()
   const dashboard = viewer && (await landingPage(viewer.role))
-  const metered = (await endpoints()).find(({ metered }) => metered)
+  const metered = await meteredEndpoints()
   return (
     <>
       <header className="mx-auto flex max-w-5xl items-center gap-2 px-4 py-3 sm:px-6">
@@ -46,8 +46,8 @@ export default async function StartPage() {
             Call the API. Pay only for what each call used.
           </h1>
           <p className="max-w-xl text-lg leading-7 text-pretty text-muted">
-            {metered && `One call ${whatItDoes(metered)}.`} Create a key, make your first call in a minute, and decide
-            what each key may do and spend.
+            {metered.map((endpoint, index) => `${index === 0 ? "One call" : "Another one"} ${whatItDoes(endpoint)}. `)}
+            Create a key, make your first call in a minute, and decide what each key may do and spend.
           </p>
           <div className="flex flex-wrap justify-center gap-2">
             <Link href={dashboard ?? "/sign-up"} className={`${buttonStyle("primary")} h-10 px-5 text-base sm:h-10`}>
@@ -92,7 +92,7 @@ export default async function StartPage() {
   )
 }
 
-function FirstCall({ metered }: { metered: Documented | undefined }) {
+function FirstCall({ metered: [first, ...others] }: { metered: readonly MeteredEndpoint[] }) {
   const baseUrl = env().BASE_URL
   return (
     <Section
@@ -100,9 +100,10 @@ function FirstCall({ metered }: { metered: Documented | undefined }) {
       text="Credits are reserved, the work is done, and only its cost is charged. Send the same Idempotency-Key again, and you get the first response back for free."
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-2">
-        {metered && <CodePanel title="Request" code={exampleRequest(metered, "curl", baseUrl)} />}
-        {metered && <CodePanel title="Response" code={readableJson(metered.example)} />}
+        {first && <CodePanel title="Request" code={exampleRequest(first, "curl", baseUrl)} />}
+        {first && <CodePanel title="Response" code={readableJson(first.example)} />}
       </div>
+      <CallLinks to={others} />
       <LiveRequest
         requests={[
           { label: "Send a public request", path: "/api/v1/secret-pattern.json" },
@@ -117,7 +118,7 @@ function FirstCall({ metered }: { metered: Documented | undefined }) {
 }
 
 /** The first clause of the summary; the cost of a call follows the semicolon. */
-function whatItDoes({ summary }: Documented): string {
+function whatItDoes({ summary }: MeteredEndpoint): string {
   const [clause = ""] = summary.split(";")
   return clause.charAt(0).toLowerCase() + clause.slice(1)
 }

@@ -1,5 +1,7 @@
 import { expect } from "@playwright/test"
-import { plans, product } from "@/lib/product"
+import { money } from "@/lib/platform/text/money"
+import { monthsPaidPerYear, plans, product } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
 import { test } from "./fixtures"
 
 type OpenApi = { paths: Record<string, { post?: { summary: string } }> }
@@ -67,15 +69,22 @@ test("the start page says what a credit buys, which credits are free, and what p
   request,
 }) => {
   const { paths } = (await (await request.get("/api/v1/openapi.json")).json()) as OpenApi
-  const [path, summary] = Object.entries(paths).flatMap(([path, { post }]) => (post ? [path, post.summary] : []))
+  const metered = Object.entries(paths).flatMap(([path, { post }]) =>
+    post && path.startsWith(kinds.user.api) ? [{ path, summary: post.summary }] : [],
+  )
   await page.goto("/")
   const shown = page.getByRole("region", { name: "Plans", exact: true })
   await expect(shown).toContainText(/Your first [\d,]+ credits are free/)
-  await expect(shown).toContainText(`POST ${path}`)
-  await expect(shown).toContainText(`${summary?.slice(1)}.`)
+  expect(metered.length).toBeGreaterThan(0)
+  for (const { path, summary } of metered) {
+    await expect(shown).toContainText(`POST ${path}`)
+    await expect(shown).toContainText(`${summary.slice(1)}.`)
+  }
+  const dollars = (amount: number) => money(amount, "usd", { trailingZeroDisplay: "stripIfInteger" })
   for (const { name, amount } of plans) {
-    await expect(shown.getByRole("region", { name })).toContainText(`$${amount / 100} per month`)
-    await expect(shown.getByRole("region", { name })).toContainText(`or $${amount / 10} per year`)
+    const plan = shown.getByRole("region", { name, exact: true })
+    await expect(plan).toContainText(`${dollars(amount)} per month`)
+    await expect(plan).toContainText(`or ${dollars(amount * monthsPaidPerYear)} per year`)
   }
   await expect(shown.getByRole("link", { name: product.supportEmail })).toHaveAttribute(
     "href",

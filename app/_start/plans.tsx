@@ -1,7 +1,7 @@
+import type { MeteredEndpoint } from "@/app/api/v1/endpoints"
 import { SupportLink } from "@/components/page/support-link"
 import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
-import type { Documented } from "@/lib/api/documents/document"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
 import { money } from "@/lib/platform/text/money"
@@ -16,7 +16,7 @@ function price(amount: number): string {
   return money(amount, currency, { trailingZeroDisplay: "stripIfInteger" })
 }
 
-export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {
+export function Plans({ metered, hasAccount }: { metered: readonly MeteredEndpoint[]; hasAccount: boolean }) {
   const free = env().WELCOME_CREDITS
   return (
     <section id="plans" aria-label="Plans" className="grid gap-5">
@@ -27,7 +27,9 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
           month. Packs add credits once:{" "}
           {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${price(amount)}`).join(", ")}.
         </p>
-        {metered && <Price of={metered} />}
+        {metered.map((endpoint) => (
+          <Price key={endpoint.path} of={endpoint} />
+        ))}
       </div>
       <div className="grid gap-4 sm:grid-cols-3">
         {plans.map((plan) => (
@@ -68,12 +70,11 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
   )
 }
 
-function Price({ of: { method, path, summary, metered } }: { of: Documented }) {
+function Price({ of: { method, path, summary, metered } }: { of: MeteredEndpoint }) {
   return (
     <p className="max-w-2xl text-base text-muted">
       What a credit buys: <code className="font-mono text-sm text-ink">{`${method} ${path}`}</code>{" "}
-      {summary.charAt(0).toLowerCase() + summary.slice(1)}.
-      {metered && ` No call costs more than ${inCredits(metered.maxCost)}.`}
+      {summary.charAt(0).toLowerCase() + summary.slice(1)}. No call costs more than {inCredits(metered.maxCost)}.
     </p>
   )
 }

@@ -1,5 +1,6 @@
 import { CircleCheck, CircleDashed } from "lucide-react"
-import { endpoints } from "@/app/api/v1/endpoints"
+import { endpoints, meteredEndpoints } from "@/app/api/v1/endpoints"
+import { CallLinks } from "@/components/code/call-links"
 import { CodePanel } from "@/components/code/code-panel"
 import { Link } from "@/components/ui/link"
 import type { Progress } from "@/lib/accounts/progress"
@@ -49,21 +50,21 @@ export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
 }
 
 async function FirstCall() {
-  const all = await endpoints()
-  const endpoint = all.find(({ metered }) => metered) ?? all.find(({ path }) => path === kinds.user.api)
+  const [metered, ...others] = await meteredEndpoints()
+  const endpoint = metered ?? (await endpoints()).find(({ path }) => path === kinds.user.api)
   if (!endpoint) return null
-  const { metered } = endpoint
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <p className="text-muted">
         Put your key into <code className="font-mono text-ink">{keyVariable}</code>, then send this in a terminal.{" "}
-        {metered && `It costs at most ${inCredits(metered.maxCost)}. `}If you did not store the key,{" "}
+        {metered && `It costs at most ${inCredits(metered.metered.maxCost)}. `}If you did not store the key,{" "}
         <Link href={`${kinds.user.page}?new`} className="text-accent underline">
           create another one
         </Link>
         .
       </p>
       <CodePanel title="First API call" code={exampleRequest(endpoint, "curl", env().BASE_URL)} />
+      <CallLinks to={others} />
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import type { Metadata } from "next"
-import { endpoints } from "@/app/api/v1/endpoints"
+import { meteredEndpoints } from "@/app/api/v1/endpoints"
 import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
 import type { MeteredCall } from "@/components/keys/try-key"
@@ -28,9 +28,8 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
 }
 
 async function meteredCalls(): Promise<MeteredCall[]> {
-  return (await endpoints()).flatMap((endpoint) => {
+  return (await meteredEndpoints()).map((endpoint) => {
     const { path, summary, metered } = endpoint
-    if (!metered) return []
-    return [{ path, summary, maxCost: metered.maxCost, body: JSON.stringify(exampleBody(endpoint), null, 2) }]
+    return { path, summary, maxCost: metered.maxCost, body: JSON.stringify(exampleBody(endpoint), null, 2) }
   })
 }

@@ -1,5 +1,7 @@
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
+import { meteredEndpoints } from "@/app/api/v1/endpoints"
+import { CallLinks } from "@/components/code/call-links"
 import { CodePanel } from "@/components/code/code-panel"
 import { SupportLink } from "@/components/page/support-link"
 import { Link } from "@/components/ui/link"
@@ -35,8 +37,9 @@ const sections = [
   { id: "for-machines", label: "Machine-readable documentation" },
 ] as const
 
-export default function OverviewPage() {
+export default async function OverviewPage() {
   const base = env().BASE_URL
+  const metered = await meteredEndpoints()
   return (
     <WithContents contents={sections}>
       <div className="grid max-w-3xl gap-8 pt-6">
@@ -107,6 +110,7 @@ export default function OverviewPage() {
 
         <Section of="credits" contents={sections}>
           <Sentence>{conventions.metered}</Sentence>
+          <CallLinks to={metered} />
           <p>
             The field <Code>neededForCall</Code> has the balance that a call needs: in <Code>meta</Code> of the credit
             ledger, and among the limits of the calling key. The account gets an email when {lowPercent} % of the

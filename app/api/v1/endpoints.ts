@@ -25,6 +25,13 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
   return (await Promise.all(loading)).sort((one, other) => one.path.localeCompare(other.path))
 }
 
+/** What credits buy, in the order in which pages show it. */
+export async function meteredEndpoints() {
+  return (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
+}
+
+export type MeteredEndpoint = Awaited<ReturnType<typeof meteredEndpoints>>[number]
+
 export async function endpointSummaries(): Promise<ReadonlyMap<string, string>> {
   return new Map((await endpoints()).map(({ path, summary }) => [path, summary]))
 }

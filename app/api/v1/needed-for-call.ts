@@ -1,11 +1,10 @@
-import { endpoints } from "./endpoints"
+import { meteredEndpoints } from "./endpoints"
 
 let found: Promise<number | null> | undefined
 
 export function neededForCall(): Promise<number | null> {
-  found ??= endpoints().then((all) => {
-    const costs = all.flatMap(({ metered }) => metered?.maxCost ?? [])
-    return costs.length > 0 ? Math.min(...costs) : null
+  found ??= meteredEndpoints().then((all) => {
+    return all.length > 0 ? Math.min(...all.map(({ metered }) => metered.maxCost)) : null
   })
   return found
 }
