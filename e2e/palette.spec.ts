@@ -1,6 +1,8 @@
 import { expect, type Page } from "@playwright/test"
+import { startOf } from "@/lib/keys/secret"
 import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { product } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
 import { expectNoViolations, narrow } from "./accessibility"
 import { test } from "./fixtures"
 import { hydrated } from "./pages"
@@ -28,10 +30,10 @@ test("Ctrl K finds pages and what can be done on them by name, and Enter opens t
   const names = ["API keys", "Admin keys", "Create an API key", "Create an admin key"]
   for (const [index, name] of names.entries()) await expect(options(page).nth(index)).toHaveText(name)
   await expectNoViolations(page)
-  await field(page).fill("audit")
-  await expect(options(page).first()).toHaveText("Audit log")
+  await field(page).fill("ledger")
+  await expect(options(page).first()).toHaveText("Credit ledger")
   await page.keyboard.press("Enter")
-  await expect(page).toHaveURL("/admin/audit")
+  await expect(page).toHaveURL("/admin/credits")
   await expect(field(page)).toBeHidden()
 })
 
@@ -109,15 +111,15 @@ test("what is typed before the palette is loaded is kept", { tag: "@long" }, asy
     await route.continue()
   })
   await page.keyboard.press("Control+k")
-  await page.keyboard.type("auditx")
+  await page.keyboard.type("ledgex")
   await page.keyboard.press("Backspace")
   await expect(field(page)).toHaveCount(0)
   load()
-  await expect(field(page)).toHaveValue("audit")
-  await expect(options(page).first()).toHaveText("Audit log")
+  await expect(field(page)).toHaveValue("ledge")
+  await expect(options(page).first()).toHaveText("Credit ledger")
   await expect(field(page)).toBeFocused()
-  await page.keyboard.type(" log")
-  await expect(field(page)).toHaveValue("audit log")
+  await page.keyboard.type("r")
+  await expect(field(page)).toHaveValue("ledger")
 })
 
 test("what is typed while the palette opens is kept, and presses no button behind it", { tag: "@long" }, async ({
@@ -160,15 +162,18 @@ test("it finds an account by a part of its address", async ({ page, signInAs }) 
   await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
 })
 
+/** A key as the palette shows it: its last use, its status and its first characters. */
+const shownKey = (status: string) => new RegExp(`(Used .+|Never used) · ${status} · ${kinds.user.prefix}\\w{4}…$`)
+
 test("a customer finds their own keys, and no accounts", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("member")
   await page.goto("/account")
   await open(page)
   await field(page).fill("member@example.com")
   await expect(page.getByText("Nothing found.")).toBeVisible()
-  await field(page).fill("tsk_usr_")
+  await field(page).fill(kinds.user.prefix)
   const first = options(page).first()
-  await expect(first).toContainText(/(Used .+|Never used) · (Active|Expires in \d+ days?) · tsk_usr_\w{4}…$/)
+  await expect(first).toContainText(shownKey("(Active|Expires in \\d+ days?)"))
   await first.click()
   await expect(page).toHaveURL(/\/api-keys\/[0-9a-f-]{36}$/)
 })
@@ -181,7 +186,7 @@ test("a customer who types key finds their own keys with their last use and stat
   await page.goto("/account")
   await open(page)
   await field(page).fill("key")
-  await expect(options(page).filter({ hasText: /(Used .+|Never used) · \S.* · tsk_usr_\w{4}…$/ })).not.toHaveCount(0)
+  await expect(options(page).filter({ hasText: shownKey("\\S.*") })).not.toHaveCount(0)
 })
 
 test("everybody finds support, in the sidebar and by asking for help", { tag: "@long" }, async ({ page, signInAs }) => {
@@ -208,9 +213,9 @@ test("a whole key finds its page and is not sent", async ({ page, signInAs }) =>
   const [member] = demoAccounts.filter(({ role }) => role === "member")
   const key = member ? demoKey(member) : ""
   await field(page).fill(key)
-  await expect(options(page).first()).toContainText(`${key.slice(0, 12)}…`)
+  await expect(options(page).first()).toContainText(`${startOf(key)}…`)
   expect(sent.filter((url) => url.includes("/find"))).toHaveLength(1)
-  expect(sent.filter((url) => url.includes(key.slice(0, 14)))).toEqual([])
+  expect(sent.filter((url) => url.includes(key.slice(0, startOf(key).length + 2)))).toEqual([])
 })
 
 test("texts that cannot be searched for find nothing", { tag: "@long" }, async ({ page, signInAs }) => {

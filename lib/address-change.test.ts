@@ -276,7 +276,7 @@ test("thousands of keys that expired by rotation do not keep a change from being
   const { key } = await createKey({ user, surface: "user" })
   await withoutTriggers(
     `INSERT INTO api_keys (id, user_id, surface, name, start, hash, expires_at, request_id)
-     SELECT gen_random_uuid(), $1::uuid, 'user', 'Rotated', 'tsk_usr_aaaa', sha256(gen_random_uuid()::text::bytea), now(),
+     SELECT gen_random_uuid(), $1::uuid, 'user', 'Rotated', 'old_usr_aaaa', sha256(gen_random_uuid()::text::bytea), now(),
        gen_random_uuid() FROM generate_series(1, 6000)`,
     [user.id],
   )

@@ -1,4 +1,4 @@
-/** Yours to change. `npm run rename -- acme "Acme"` sets the name, slug and prefixes. */
+/** Yours to change. `npm run rename -- SLUG "NAME"` sets the name, slug and prefixes. */
 export const product = {
   name: "tsk",
   /** In the names of cookies, metrics, Redis keys, traces and skills, and of the variable that example requests read. */

@@ -140,7 +140,7 @@ test("the migrations since the last release apply while runs are in flight, none
       INSERT INTO users (id, email, name) VALUES ('${userId}', 'nova@example.com', 'Nova');
       INSERT INTO credit_accounts (user_id, balance) VALUES ('${userId}', 1000000);
       INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
-      VALUES ('${keyId}', '${userId}', 'user', 'CI', 'tsk_usr_abcd', sha256('x'), gen_random_uuid());
+      VALUES ('${keyId}', '${userId}', 'user', 'CI', 'old_usr_abcd', sha256('x'), gen_random_uuid());
       INSERT INTO orders (id, user_id, kind, description, status, amount, refunded_amount, currency, paid_at, refunded_at)
       SELECT gen_random_uuid(), '${userId}', 'credits', '500 credits', 'partially_refunded', 1900, 100 * n, 'usd', now(),
         '2026-01-01T23:00Z'::timestamptz + n * interval '20 hours' FROM generate_series(1, 3) n`)

@@ -1,10 +1,10 @@
 import { readdir, readFile, rename, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import { parseArgs } from "node:util"
 import type { Surface } from "@/lib/surfaces"
 import { root } from "./root"
 
-// Changes lib/product.ts and what cannot read it: package.json, README.md, the example responses and ops.
+// Changes lib/product.ts and what cannot read it: package.json, the documents, the example responses and ops.
 
 const usage = `npm run rename -- SLUG "NAME" [--keep-keys]
 
@@ -23,6 +23,17 @@ const old = { admin: listed("admin"), user: listed("user") }
 const [, oldSlug = ""] = lineOf("slug").exec(source)?.[1]?.split('"') ?? []
 const prefixes = { admin: `${slug}_adm_`, user: `${slug}_usr_` }
 
+const sources = await filesBelow("app", "components", "lib", "server")
+/** What names the product and cannot read lib/product.ts. Keys of a changelog, of migrations and of tests are of their time. */
+const named = [
+  ...(await readdir(root)).filter((file) => file.endsWith(".md") && file !== "CHANGELOG.md"),
+  ...(await filesBelow("docs")).filter((file) => file.endsWith(".md")),
+  ...(await filesBelow("ops")),
+  ...sources.filter((file) => file.endsWith("/example.json")),
+]
+const texts = sources.filter((file) => /(?<!\.test|\.spec)\.tsx?$/.test(file) && file !== "lib/product.ts")
+if (slug !== oldSlug) await refuseWordsOf([...named, ...texts])
+
 await edit("lib/product.ts", (text) =>
   text
     .replace(lineOf("name"), () => `  name: "${name}",`)
@@ -36,27 +47,18 @@ const { demoAccounts, demoKey } = await import("@/lib/process/demo-accounts")
 if (kinds.user.prefix !== prefixes.user) throw new Error("Each field of lib/product.ts must be on a line of its own.")
 
 await edit("package.json", (text) => text.replace(lineOf('"name"'), `  "name": "${slug}",`))
+await edit("package-lock.json", (text) =>
+  text.replace(lineOf('"name"'), `  "name": "${slug}",`).replace(/^( {4}"": \{\n {6}"name": )".*"/m, `$1"${slug}"`),
+)
 await edit("README.md", (text) => {
   const printed = new RegExp(`${old.user[0]}\\w{49}`)
   const [member = fail("The demo has no accounts.")] = demoAccounts
-  return withNewPrefixes(text.replace(/^# .*$/m, () => `# ${name}`).replace(printed, demoKey(member)))
+  return text.replace(/^# .*$/m, () => `# ${name}`).replace(printed, demoKey(member))
 })
-for (const file of await readdir(join(root, "app"), { recursive: true })) {
-  if (file.endsWith("/example.json")) await edit(`app/${file}`, withNewPrefixes)
-}
-const { metrics } = await import("@/lib/platform/telemetry/metrics")
-await edit("ops/alerts.yaml", (text) =>
-  withNewMetrics(text)
-    .replace(`  - name: ${oldSlug}\n`, `  - name: ${slug}\n`)
-    .replaceAll(`{job="${oldSlug}"}`, `{job="${slug}"}`),
-)
-await edit("ops/grafana-dashboard.json", (text) =>
-  withNewMetrics(text)
-    .replace(lineOf('"uid"'), `  "uid": "${slug}",`)
-    .replace(lineOf('"title"'), `  "title": "${slug}",`),
-)
+for (const file of named) await edit(file, withNewSlug)
 await rename(join(root, `ops/${oldSlug}.service`), join(root, `ops/${slug}.service`))
-console.log(`The product is called ${name} now. \`npm run demo -- --reset\` starts it with new data and keys.`)
+console.log(`The product is called ${name} now. \`npm run demo -- --reset\` starts it with new data and keys.
+The pictures of README.md and of the start page show the old name: \`npm run screens\` takes them again.`)
 
 function fail(problem: string): never {
   console.error(`${problem}\n\n${usage}`)
@@ -83,16 +85,29 @@ async function edit(file: string, change: (text: string) => string): Promise<voi
   await writeFile(join(root, file), change(text))
 }
 
-function withNewPrefixes(text: string): string {
-  const [admin = prefixes.admin] = old.admin
-  const [user = prefixes.user] = old.user
-  return text.replaceAll(admin, prefixes.admin).replaceAll(user, prefixes.user)
+function withNewSlug(text: string): string {
+  return text.replaceAll(wordOf(oldSlug), slug)
 }
 
-/** Only the metrics of the product: its slug may be a word of PromQL, or the beginning of a metric of Node. */
-function withNewMetrics(text: string): string {
-  const names = metrics()
-    .registry.getMetricsAsArray()
-    .flatMap(({ name }) => (name.startsWith(`${slug}_`) ? name.slice(slug.length + 1) : []))
-  return text.replaceAll(new RegExp(`\\b${oldSlug}_(?=(${names.join("|")}))`, "g"), `${slug}_`)
+/** The slug as a word, or at the beginning of a longer name such as that of a metric. */
+function wordOf(slug: string): RegExp {
+  return new RegExp(`\\b${slug}(?![a-z0-9])`, "gi")
+}
+
+async function filesBelow(...folders: readonly string[]): Promise<string[]> {
+  const found = folders.map(async (folder) => {
+    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** What is called like the product today could not be told from it at the next rename. */
+async function refuseWordsOf(files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    if (wordOf(slug).test(await readFile(join(root, file), "utf8")))
+      fail(`${file} has the word "${slug}". Choose another SLUG: a later rename could not tell it from the product.`)
+  }
 }

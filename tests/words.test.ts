@@ -70,7 +70,7 @@ test.each([
   expect(banned.some(([synonym]) => synonym.test(wordsOf(text)))).toBe(true)
 })
 
-/** The name of the product as a word, or at the beginning of a longer name such as `tsk_runs_total`. */
+/** The name of the product as a word, or at the beginning of a longer name such as that of a metric. */
 const productName = new RegExp(`\\b${product.slug}(?![a-z])`, "i")
 
 test("no source of the product but lib/product.ts contains its name", async () => {

@@ -347,7 +347,7 @@ test("more keys than a batch are revoked, and neither they nor an account that f
   const keys = isLong ? 3_000 : 250
   await withoutTriggers(
     `INSERT INTO api_keys (id, user_id, surface, name, start, hash, created_at, expires_at, request_id)
-     SELECT gen_random_uuid(), $1::uuid, 'user', 'Rotated', 'tsk_usr_aaaa', decode(md5(n::text) || md5(n || $1::text), 'hex'),
+     SELECT gen_random_uuid(), $1::uuid, 'user', 'Rotated', 'old_usr_aaaa', decode(md5(n::text) || md5(n || $1::text), 'hex'),
        now(), now(), gen_random_uuid() FROM generate_series(1, $2::int) n`,
     [many.user.id, keys],
   )

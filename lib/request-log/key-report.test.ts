@@ -188,7 +188,7 @@ describe("a report is complete", () => {
 describe("a downloaded report", () => {
   const entry = { requests: 2, errors: 1, rows: 7, firstAt: noon, lastAt: noon }
   const report = (name: string, entries: KeyActivity["entries"]): KeyReport => ({
-    key: listedKey({ id: "id", name, start: "tsk_adm_1a2B" }),
+    key: listedKey({ id: "id", name, start: "old_adm_1a2B" }),
     readAt: noon,
     logStartedAt: noon,
     completeFrom: noon,
@@ -232,14 +232,14 @@ describe("a downloaded report", () => {
   test("is JSON with the same numbers, and its file is named after the key and the day", () => {
     const given = report("Nightly", [{ route: orders, address: home, ...entry }])
     expect(JSON.parse(reportFormats.json.write(given))).toMatchObject({
-      key: { id: "id", name: "Nightly", start: "tsk_adm_1a2B", ownerId: given.key.owner.id },
+      key: { id: "id", name: "Nightly", start: "old_adm_1a2B", ownerId: given.key.owner.id },
       completeFrom: time,
       completeTo: time,
       isSinceCreation: true,
       unlogged: 3,
       entries: [{ route: orders, address: home, requests: 2, errors: 1, rows: 7, firstAt: time, lastAt: time }],
     })
-    expect(fileNameOf(given, "csv")).toBe(`key-report-tsk_adm_1a2B-${time.slice(0, 10)}.csv`)
+    expect(fileNameOf(given, "csv")).toBe(`key-report-old_adm_1a2B-${time.slice(0, 10)}.csv`)
   })
 })
 

@@ -9,6 +9,9 @@ export const firstMigration = "20261121000000_init"
 
 export const migrationSql = (name: string) => readFileSync(`${migrationsDirectory}/${name}/migration.sql`, "utf8")
 
+/** Of the keys of that time: the first schema checks it. */
+const [, prefix] = /LIKE .*'(\w+)\\_usr\\_%'/.exec(migrationSql(firstMigration)) ?? []
+
 export const runsAnAccount = 500
 const granted = 1_000_000
 
@@ -81,8 +84,8 @@ export async function loadFirstSchema(database: Pool, accounts: number): Promise
   const secret = newSecret("user")
   await client.query(
     `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
-     SELECT gen_random_uuid(), ${id("1", "1")}, 'user', 'CI', left($1, 12), $2, gen_random_uuid()`,
-    [secret, hashSecret(secret)],
+     SELECT gen_random_uuid(), ${id("1", "1")}, 'user', 'CI', $1, $2, gen_random_uuid()`,
+    [`${prefix}_usr_${secret.slice(-4)}`, hashSecret(secret)],
   )
   for (const { definition } of indexes) await client.query(definition)
   await client.query("RESET session_replication_role")

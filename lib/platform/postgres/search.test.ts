@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import fc from "fast-check"
 import { beforeAll, expect, test, vi } from "vitest"
 import { plainPunctuation, spellingsOf } from "@/lib/platform/text/typed-punctuation"
+import { kinds } from "@/lib/surfaces"
 import { createKey, createOrder, createUser, withoutTriggers } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
@@ -211,7 +212,7 @@ test("emails are found by the address that they were sent to and by their accoun
     [former],
   )
   expect(await found(waitlist, former.slice(3, 30))).toEqual([rows[0]?.id])
-  expect(await found(waitlist, "tsk_usr_abcd", "key")).toEqual([])
+  expect(await found(waitlist, `${kinds.user.prefix}abcd`, "key")).toEqual([])
 })
 
 test("a search with more matches than a list can read finds none of them", async () => {
