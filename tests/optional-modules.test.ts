@@ -3,11 +3,11 @@ import { join, relative } from "node:path"
 import { expect, test } from "vitest"
 import { readImports } from "@/scripts/imports"
 import { root } from "@/scripts/root"
-import { copySources, succeeds } from "./support/copy"
+import { changedCopy, makeChangedCopy, testChangedCopy } from "./support/changed-copy"
+import { succeeds } from "./support/copy"
 import { checkTypes, foldersOf, modules, namesOf, optional } from "./support/optional"
 
-// An optional module is removed by deleting the folders with its name and nothing else: removal.test.ts, in the long form,
-// builds and serves a copy without them.
+// An optional module is removed by deleting the folders with its name and nothing else.
 
 test("no source or test imports a module from outside the module's own folders, so types hold without it", async () => {
   const imports = await readImports()
@@ -34,16 +34,25 @@ test("no page, component or endpoint refers to a module outside the module's own
   expect(named.flat()).toEqual([])
 })
 
-test("without the folders of the modules, types and imports hold", { timeout: 300_000, tags: ["long"] }, async () => {
-  const copy = await copySources("without-modules")
+// What a team may change, all at once: the long form runs all tests of such a copy.
+test("a changed copy has types and imports that hold, and the tests of what it changes pass", {
+  timeout: 300_000,
+}, async () => {
+  await makeChangedCopy()
   try {
-    for (const folder of modules.flatMap(foldersOf)) await rm(join(copy, folder), { recursive: true })
-    await checkTypes(copy)
-    await succeeds(copy, "tsx/dist/cli.mjs", ["scripts/check-imports.ts"])
+    await checkTypes(changedCopy)
+    await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/check-imports.ts"])
+    await testChangedCopy(...changed)
   } finally {
-    await rm(copy, { recursive: true })
+    await rm(changedCopy, { recursive: true })
   }
 })
+
+/** Tests that read the product's name, plans, endpoints and tables. */
+const changed = [
+  ...["lib/product", "lib/keys/secret", "lib/api/documents", "app/api/v1/openapi.json", "app/api/v1/admin/skill.md"],
+  ...["lib/leaving/personal-data", "prisma/roles", "prisma/seed.test", "tests/documents", "tests/words"],
+]
 
 async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true })

@@ -4,25 +4,11 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { ownerPool } from "@/tests/support/owner"
-import { serveChangedCopy, sessionInCopy, testChangedCopy } from "./support/changed-copy"
+import { serveChangedCopy, sessionInCopy } from "./support/changed-copy"
 import { crawl } from "./support/crawl"
 import { modules, namesOf, optional } from "./support/optional"
 
-// A copy without the optional modules, built and served: see support/changed-copy.ts. Types and imports of such a copy are in
-// optional-modules.test.ts.
-
-test("the tests of the remaining endpoints and documents pass, and with another name those of keys and emails", () =>
-  testChangedCopy(
-    ...["contract", "examples", "openapi", "skill", "index.json"],
-    ...[
-      "lib/product",
-      "lib/keys/secret",
-      "lib/platform/schemas/text",
-      "lib/platform/email",
-      "lib/api/query",
-      "demo-accounts",
-    ],
-  ))
+// A copy without the optional modules, built and served: see support/changed-copy.ts.
 
 describe("a copy without any optional module, built and served", () => {
   let base = ""

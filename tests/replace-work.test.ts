@@ -3,8 +3,7 @@ import { launchBrowser } from "./support/browser"
 import { serveChangedCopy, sessionInCopy } from "./support/changed-copy"
 import { createKey, createUser, grantCredits } from "./support/factories"
 
-// The metered work is replaced in one file: support/other-work.ts, in a copy. removal.test.ts runs the contract and the
-// tests of the documents in the same copy.
+// The metered work is replaced in one file: support/other-work.ts, in a copy.
 
 const numbers = [1, 2, 3.5]
 let base = ""
@@ -52,8 +51,11 @@ test("a customer tries the new work on the key page, with its own example and pr
     await page.goto(`${base}/api-keys?new`)
     await page.getByLabel("Name").fill("Sums")
     await page.getByRole("button", { name: "Create key" }).click()
-    expect(JSON.parse(await page.getByLabel("JSON body").inputValue())).toEqual({ numbers })
-    await page.getByRole("button", { name: "Run for up to 3 credits" }).click()
+    // There is a second metered endpoint.
+    await page.getByText("POST /api/v1/me/run", { exact: true }).click()
+    const run = page.locator("details", { hasText: "POST /api/v1/me/run" })
+    expect(JSON.parse(await run.getByLabel("JSON body").inputValue())).toEqual({ numbers })
+    await run.getByRole("button", { name: "Run for up to 3 credits" }).click()
     await page.getByText("Cost 3 credits. Balance: 97 credits.").waitFor()
     await page.getByText('"sum": 6.5').waitFor()
   } finally {

@@ -93,7 +93,7 @@ const longSuites: readonly Suite[] = [
   },
   {
     name: "changed-copy",
-    title: "A copy with another name, other work and no optional modules",
+    title: "npm test in a copy in which everything is changed that documents say how to change",
     run: (context) => vitest(context, "changed-copy"),
   },
   {
@@ -238,7 +238,7 @@ function projectOf(file: string): string {
   if (file.endsWith(".spec.ts")) return "browser"
   const [, folder] = /^tests\/(load|alerts|upgrade|restore|image)\//.exec(file) ?? []
   if (folder) return folder
-  if (/^tests\/(removal|rename|replace-work)\b/.test(file)) return "changed-copy"
+  if (/^tests\/(changed-copy|removal|rename|replace-work)\b/.test(file)) return "changed-copy"
   return file.startsWith("tests/http/") || file === "app/api/v1/contract.test.ts" ? "http*" : "unit*"
 }
 

@@ -1,34 +1,111 @@
-import { copyFile, rm } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { cookieName } from "@/lib/platform/http/cookies"
+import { product } from "@/lib/product"
 import { collect, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { sessionOf } from "./client"
 import { copySources, start, succeeds } from "./copy"
-import { checkTypes, foldersOf, modules } from "./optional"
+import { foldersOf, modules } from "./optional"
 
-// A copy of the sources as a team changes them: with another name, other metered work and without the optional modules.
-// The tests of these changes share it, because its build takes a minute.
+// A copy of the product as a team changes it, with everything at once that README and CONTRIBUTING say how to change. All
+// tests pass in the copy: one that fails depends on a fact that a team may change.
 
-const folder = "changed"
-export const changedCopy = join(root, ".data", folder)
+export const changedCopy = join(root, ".data/changed")
 
-export const renamed = { slug: "renamed", name: "Renamed Works" }
+/** A word of no language. The copy has this name before the other one, which leaves nothing of it. */
+export const earlierSlug = "qzxwv"
 
-/** Makes and builds the copy, and returns a function that deletes it. */
-export async function buildChangedCopy(): Promise<() => Promise<void>> {
-  await copySources(folder)
-  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/rename.ts", renamed.slug, renamed.name, "--keep-keys"])
+const names = [
+  { slug: "acmex", name: "Acmex Works" },
+  { slug: "bcmex", name: "Bcmex Works" },
+] as const
+
+/** The tests of the copy make a copy of it, so no name below is taken. */
+export const renamed = names[product.slug === names[0].slug ? 1 : 0]
+
+export async function makeChangedCopy(): Promise<void> {
+  await copySources("changed")
+  for (const [slug, name] of [
+    [earlierSlug, "Earlier Works"],
+    [renamed.slug, renamed.name],
+  ] as const) {
+    await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/rename.ts", slug, name, "--keep-keys"])
+  }
   for (const folder of modules.flatMap(foldersOf)) await rm(join(changedCopy, folder), { recursive: true })
-  const run = join(changedCopy, "app/api/v1/me/run")
-  await copyFile(join(root, "tests/support/other-work.ts"), join(run, "route.ts"))
-  for (const file of ["digest.ts", "digest.test.ts"]) await rm(join(run, file))
-  // The others say what a call needs.
-  await testChangedCopy("examples", "--update", "--testNamePattern=/api/v1/me/(run|key|credits)'")
-  await checkTypes(changedCopy)
-  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["tests/support/build.ts"])
-  return () => rm(changedCopy, { recursive: true })
+  await change(
+    "lib/product.ts",
+    /(plans: .* = )\[[^\]]*\]/,
+    '$1[{ slug: "solo", name: "Solo", amount: 1_250, credits: 90 }]',
+  )
+  await change("lib/product.ts", /(creditPacks: .* = )\[[^\]]*\]/, "$1[{ credits: 70, amount: 1_999 }]")
+  await change("lib/product.ts", /accentHue: \d+/, "accentHue: 30")
+  await replaceWork()
+  await addTable()
+  await succeeds(changedCopy, "prisma/build/index.js", ["generate"])
+  await testChangedCopy("app/api/v1/examples.test.ts", "--update")
+  await succeeds(changedCopy, "@biomejs/biome/bin/biome", ["check", "--write", "lib/product.ts"])
+}
+
+/** The metered work, and a second metered endpoint. */
+async function replaceWork(): Promise<void> {
+  const work = await readFile(join(root, "tests/support/other-work.ts"), "utf8")
+  const folder = join(changedCopy, "app/api/v1/me/run")
+  for (const file of await readdir(folder)) if (file !== "example.json") await rm(join(folder, file))
+  await writeFile(join(folder, "route.ts"), work)
+
+  const name = free("sum", (name) => existsSync(join(changedCopy, `app/api/v1/me/${name}`)))
+  await mkdir(join(changedCopy, `app/api/v1/me/${name}`))
+  await writeFile(join(changedCopy, `app/api/v1/me/${name}/route.ts`), work.replace("maxCost = 3", "maxCost = 5"))
+  await change("tests/http/reviewed-access.ts", /\n}\n$/, `\n  "/api/v1/me/${name}": "user key",\n}\n`)
+}
+
+async function addTable(): Promise<void> {
+  const schema = await readFile(join(changedCopy, "prisma/schema.prisma"), "utf8")
+  const table = free("holidays", (name) => schema.includes(`@@map("${name}")`))
+  await writeFile(
+    join(changedCopy, "prisma/schema.prisma"),
+    `${schema}
+model ${table} {
+  id  String   @id @db.Uuid
+  day DateTime @unique @db.Date
+
+  @@map("${table}")
+}
+`,
+  )
+  const migration = join(changedCopy, `prisma/migrations/99991231000000_${table}`)
+  await mkdir(migration)
+  await writeFile(
+    join(migration, "migration.sql"),
+    `CREATE TABLE "${table}" (
+    "id" UUID NOT NULL,
+    "day" DATE NOT NULL,
+
+    CONSTRAINT "${table}_pkey" PRIMARY KEY ("id")
+);
+CREATE UNIQUE INDEX "${table}_day_key" ON "${table}"("day");
+`,
+  )
+  await change(
+    "prisma/roles.sql",
+    /^GRANT SELECT ON schema_version .*\n/m,
+    `$&GRANT SELECT ON ${table} TO :"role"; -- read\n`,
+  )
+  const columns = `  ${table}: { nothing: "Days of the year.", columns: ["id", "day"] },\n`
+  await change("lib/leaving/personal-data.ts", /^ {2}schema_version: \{\n/m, `${columns}$&`)
+}
+
+function free(name: string, isTaken: (name: string) => boolean): string {
+  return isTaken(name) ? free(`${name}2`, isTaken) : name
+}
+
+async function change(file: string, pattern: RegExp, replacement: string): Promise<void> {
+  const text = await readFile(join(changedCopy, file), "utf8")
+  if (!pattern.test(text)) throw new Error(`${file} has nothing that matches ${pattern}.`)
+  await writeFile(join(changedCopy, file), text.replace(pattern, replacement))
 }
 
 /** Runs unit tests of the copy. */
@@ -39,11 +116,6 @@ export function testChangedCopy(...args: readonly string[]): Promise<void> {
 /** Fills the database of the test file with the demo's data, as the copy makes it: the keys have its own prefix. */
 export async function seedChangedCopy(): Promise<void> {
   await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/seed.ts"], { SEED_USERS: "30" })
-}
-
-/** Runs a browser test of the copy, with a server and a database of its own. */
-export async function tellStory(file: string): Promise<void> {
-  await succeeds(changedCopy, "@playwright/test/cli.js", ["test", file], { E2E_PORT: String(await freePort()) })
 }
 
 /** The Cookie header of a session at the copy: its cookies have its own name. */

@@ -1,26 +1,35 @@
-import { cp, readdir, rm } from "node:fs/promises"
-import { basename, join, resolve } from "node:path"
+import { copyFile, link, mkdir, readdir, readlink, rm, symlink } from "node:fs/promises"
+import { join, resolve } from "node:path"
 import { collect } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
 import { root } from "@/scripts/root"
 
-/**
- * Copies the sources to `.data/<name>` and returns the path. It is inside the project so that packages resolve: the
- * bundler does not follow a symbolic link to node_modules.
- */
+/** What is not of the sources, or belongs to one folder of them: results, and what tools keep beside the packages. */
+const excluded = /^\.(git|next|data|cache|vite.*)$|^(dist|test-results|playwright-report)$/
+
+/** Copies the project to `.data/<name>` and returns the path. Its packages are links to the same files. */
 export async function copySources(name: string): Promise<string> {
   const copy = join(root, ".data", name)
-  // With its own lockfile, the copy would be a separate project without packages.
-  const excluded = /^\.|^(node_modules|package-lock\.json|dist|test-results|playwright-report)$/
   await rm(copy, { recursive: true, force: true })
-  for (const entry of (await readdir(root)).filter((name) => !excluded.test(name))) {
-    const filter = (source: string) => basename(source) !== "node_modules"
-    await cp(join(root, entry), join(copy, entry), { recursive: true, filter })
-  }
+  await copyFolder(root, copy)
   return copy
 }
 
-/** Runs a program of an npm package in a copy and fails with its output if its exit code is not 0. */
+/** Packages take a gigabyte. A bundler follows no symbolic link to their folder. */
+async function copyFolder(from: string, to: string, isOfPackage = false): Promise<void> {
+  await mkdir(to, { recursive: true })
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const { name } = entry
+    const [source, target] = [join(from, name), join(to, name)]
+    if (excluded.test(name) && !(isOfPackage && name === "dist")) continue
+    if (entry.isDirectory()) await copyFolder(source, target, isOfPackage || name === "node_modules")
+    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target)
+    // Installations write their records again.
+    else await (isOfPackage && !name.startsWith(".") ? link : copyFile)(source, target)
+  }
+}
+
+/** Runs a program of an npm package in a copy, or one at an absolute path, and fails with its output if its exit code is not 0. */
 export async function succeeds(
   copy: string,
   program: string,
@@ -39,7 +48,7 @@ export function start(
   args: readonly string[],
   environment: Record<string, string>,
 ): Child {
-  return startChild(process.execPath, [resolve(root, "node_modules", program), ...args], {
+  return startChild(process.execPath, [resolve(copy, "node_modules", program), ...args], {
     signal: "TERM",
     cwd: copy,
     env: { ...process.env, ...environment },

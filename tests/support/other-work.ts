@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { userMetered } from "@/lib/api/metered"
 
-// tests/replace-work.test.ts puts this file in the place of app/api/v1/me/run/route.ts.
+// tests/support/changed-copy.ts puts this file in the place of app/api/v1/me/run/route.ts, and beside it.
 
 const maxCost = 3
 

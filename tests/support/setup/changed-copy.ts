@@ -1,7 +1,11 @@
-import { buildChangedCopy } from "@/tests/support/changed-copy"
+import { rm } from "node:fs/promises"
+import { changedCopy, makeChangedCopy } from "@/tests/support/changed-copy"
+import { succeeds } from "@/tests/support/copy"
 import { provide } from "@/tests/support/provide"
 
 export default async function setup(): Promise<() => Promise<void>> {
   await provide("redis", "browser")
-  return buildChangedCopy()
+  await makeChangedCopy()
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["tests/support/build.ts"])
+  return () => rm(changedCopy, { recursive: true })
 }
