@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
+import { money } from "@/lib/platform/text/money"
+import { plans } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
 import { isPresent } from "@/tests/support/pages"
 import { sampled } from "@/tests/support/sample"
 import { narrow, wide } from "./accessibility"
@@ -107,22 +110,6 @@ test("a chosen view is named once, and its filters are shown when there are more
   await expect(active.getByRole("link", { name: "Remove Status: Failed" })).toBeVisible()
 })
 
-test("the actions of the audit log are offered by what they are about", { tag: "@long" }, async ({
-  page,
-  signInAs,
-}) => {
-  await signInAs("admin")
-  await page.goto("/admin/audit?action=api_key.issued")
-  await expect(page.getByRole("link", { name: "Remove Action: API key created" })).toBeVisible()
-  await page.getByRole("button", { name: "Filters" }).click()
-  const action = page.getByLabel("Action", { exact: true })
-  await expect(action).toHaveValue("api_key.issued")
-  await expect(action.locator("optgroup[label='Account'] option").first()).toHaveText("Signed up")
-  await action.selectOption("credits.granted")
-  await page.getByRole("button", { name: "Apply" }).last().click()
-  await expect(page).toHaveURL("/admin/audit?action=credits.granted")
-})
-
 test("a preset sets the dates of a list and keeps its filters", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders?status=paid&offset=50&until=2026-06-30")
@@ -172,7 +159,8 @@ test("a filter by account takes an address; the URL and the API request have the
     ["/admin/audit", "Target", "targetId"],
     ["/admin/credits", "Account", "userId"],
   ] as const
-  for (const [path, label, name] of sampled(filters, 2)) {
+  const present = filters.filter(([path]) => isPresent(path))
+  for (const [path, label, name] of sampled(present, 2)) {
     await page.goto(`${path}?order=asc`)
     await hydrated(page)
     const field = page.getByLabel(label, { exact: true })
@@ -198,11 +186,11 @@ test("a name or a part of an address finds the account to filter by; of several,
   await database.query("UPDATE users SET name = 'Jos\u00e9 <b>Of' || $1 WHERE id = $2", [word, first.id])
   await signInAs("admin")
   for (const typed of [`${word}.1@exam`, `jose <b>of${word}`]) {
-    await page.goto("/admin/audit?order=asc")
-    await page.getByLabel("Actor", { exact: true }).fill(typed)
+    await page.goto("/admin/requests?order=asc")
+    await page.getByLabel("Account", { exact: true }).fill(typed)
     await page.keyboard.press("Enter")
-    await expect(page).toHaveURL(`/admin/audit?actorId=${first.id}&order=asc`)
-    await expect(page.getByRole("link", { name: `Remove Actor: ${first.email}` })).toBeVisible()
+    await expect(page).toHaveURL(`/admin/requests?userId=${first.id}&order=asc`)
+    await expect(page.getByRole("link", { name: `Remove Account: ${first.email}` })).toBeVisible()
   }
   for (let other = 2; other <= 12; other++) await createAccount(database, { email: `${word}.${other}@example.com` })
   await page.goto(`/admin/requests?limit=25&userId=${word}`)
@@ -236,60 +224,6 @@ test("who may not read accounts learns nothing about an address or a name from a
     await expect(page.getByRole("main").getByRole("alert")).toContainText(`userId must be a UUID, got "${typed}".`)
     await expect(page.getByRole("region", { name: "Accounts that match" })).toHaveCount(0)
   }
-})
-
-test("the audit log says what happened, exactly when, to what, and shows every detail", async ({
-  page,
-  signInAs,
-  database,
-}) => {
-  const { id, email } = await createAccount(database)
-  const [key, feedback, staffReason] = [randomUUID(), randomUUID(), "leaked"]
-  const start = `tsk_usr_${randomBytes(2).toString("hex")}`
-  await database.query(
-    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
-     VALUES ($1, $2, 'user', 'Night shift', $3, $4, gen_random_uuid())`,
-    [key, id, start, randomBytes(32)],
-  )
-  const entries = [
-    ["api_key.revoked", "api_key", key, { start, surface: "user", reason: "not_needed", ownerId: id }],
-    ["credits.granted", "user", id, { amount: 1500, balance: 1600, reason: staffReason }],
-    ["feedback.resolved", "user", id, { feedbackId: feedback }],
-  ] as const
-  // The database dates entries itself, in a trigger.
-  await database.query("SET session_replication_role = replica")
-  for (const [index, [action, type, target, details]] of entries.entries()) {
-    await database.query(
-      `INSERT INTO audit_entries (id, actor_id, action, target_type, target_id, details, created_at)
-       VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, $6)`,
-      [id, action, type, target, details, `2025-03-04T05:06:0${index}Z`],
-    )
-  }
-  await database.query("RESET session_replication_role")
-  await signInAs("admin")
-  await page.goto(`/admin/audit?actorId=${id}&order=asc`)
-  const [revoked, granted, resolved] = [1, 2, 3].map((index) => page.getByRole("row").nth(index)) as [
-    Locator,
-    Locator,
-    Locator,
-  ]
-  await expect(revoked.locator("time")).toHaveText("4 Mar 2025 05:06:00")
-  await expect(revoked.locator("[data-label=Action]")).toHaveText("Key revokedapi_key.revoked")
-  await expect(revoked.getByRole("link", { name: "Night shift" })).toHaveAttribute("href", `/admin/api-keys/${key}`)
-  await expect(revoked.getByRole("term")).toHaveText(["Reason", "Key"])
-  await revoked.getByText("2 more").click()
-  await expect(page).toHaveURL(/actorId/)
-  await expect(revoked.getByRole("term")).toHaveText(["Reason", "Key", "Type of key", "Owner"])
-  await expect(revoked.getByRole("definition")).toHaveText(["No longer needed", `${start}…`, "API key", email])
-  await expect(granted.locator("[data-label=Action]")).toContainText("1,500 credits granted")
-  await granted.getByText("1 more").click()
-  await expect(granted.getByRole("definition")).toHaveText(["1,500", staffReason, "1,600"])
-  await expect(resolved.locator("[data-label=Target]")).toHaveText(email)
-  if (isPresent("/admin/feedback"))
-    await expect(resolved.locator("[data-label=Details]").getByRole("link")).toHaveAttribute(
-      "href",
-      `/admin/feedback?q=${feedback}`,
-    )
 })
 
 test("an order has an id to copy, and views of the statuses", { tag: "@long" }, async ({
@@ -342,8 +276,14 @@ test("the sidebar shows the entry of the page, also in a low window", { tag: "@l
 
 test("plans, currencies, ratings, routes and statuses are choices", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
+  const [plan] = plans
   const choices = [
-    ["/admin/subscriptions", "Plan", "Pro, $29.00 per month", "planId=pro_month_usd"],
+    [
+      "/admin/subscriptions",
+      "Plan",
+      `${plan.name}, ${money(plan.amount, "usd")} per month`,
+      `planId=${plan.slug}_month_usd`,
+    ],
     ["/admin/subscriptions", "Cancels at period end", "Yes", "cancelAtPeriodEnd=true"],
     ["/admin/orders", "Currency", "EUR", "currency=eur"],
     ["/admin/requests", "Route", "/api/v1/me/credits", "route=%2Fapi%2Fv1%2Fme%2Fcredits"],
@@ -456,7 +396,7 @@ test("subscriptions that may end soon, and those that have ended, are one click 
   for (const { id } of [late, leaving]) {
     await database.query(
       `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, last_used_at)
-       VALUES (gen_random_uuid(), $1, 'user', 'Used', 'tsk_usr_used', $2, gen_random_uuid(), now())`,
+       VALUES (gen_random_uuid(), $1, 'user', 'Used', '${kinds.user.prefix}used', $2, gen_random_uuid(), now())`,
       [id, randomBytes(32)],
     )
   }

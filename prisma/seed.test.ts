@@ -6,6 +6,7 @@ import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/platform/postgres/pool"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { demoAccounts, demoKey, demoPassword } from "@/lib/process/demo-accounts"
+import { plans } from "@/lib/product"
 import { verifyPassword } from "@/lib/sign-in/passwords/password-hash"
 import { seedCommand } from "@/scripts/seed"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -29,7 +30,9 @@ async function count(table: string): Promise<number> {
 
 test("seeds 200 accounts and the demo accounts, with rows in every table", async () => {
   expect(await count("users")).toBe(200 + demoAccounts.length)
-  for (const table of ["plans", "subscriptions", "orders", "runs", "credit_entries", "audit_entries", "emails"]) {
+  // Monthly and yearly, in two currencies.
+  expect(await count("plans")).toBe(4 * plans.length)
+  for (const table of ["subscriptions", "orders", "runs", "credit_entries", "audit_entries", "emails"]) {
     expect(await count(table), table).toBeGreaterThan(10)
   }
   for (const table of ["api_keys", "feedback", "waitlist_entries"]) expect(await count(table), table).toBeGreaterThan(5)

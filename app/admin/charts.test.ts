@@ -6,7 +6,7 @@ import { periodNames } from "@/components/chart/periods"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import type { StatsInterval } from "@/lib/metrics/periods"
 import { seed } from "@/prisma/seed"
-import { createOrder, createSubscription, createUser } from "@/tests/support/factories"
+import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { Charts } from "./charts"
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { id: userId } = await createUser()
   const createdAt = new Date("2026-04-10T10:00:00Z")
   await createOrder({ userId, currency: "gbp", amount: 700, createdAt })
-  await createSubscription({ userId, planId: "pro_month_usd", currency: "gbp", amount: 900, createdAt })
+  await createSubscription({ userId, planId: (await createPlan()).id, currency: "gbp", amount: 900, createdAt })
 })
 
 test.each<[StatsInterval, string, string]>([

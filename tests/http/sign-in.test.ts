@@ -587,7 +587,7 @@ test("the server sends no request to a host that a request header names, for any
     for (const headers of [{ host }, { "x-forwarded-host": host }, { host, "x-forwarded-host": host }]) {
       // Next fetches the target of an action's redirect, and a page with the action when the requested page lacks it.
       for (const path of ["/sign-in", "/docs"]) {
-        for (const name of ["_shell signOut", "sign-in signIn", "waitlist join"]) {
+        for (const name of ["_shell signOut", "sign-in signIn", "reset-password request"]) {
           await send(name, path, { email: "nobody@example.com", note: "" }, { ...headers, origin })
         }
       }

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { beforeAll, expect, test, vi } from "vitest"
 import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
+import { type MeteredEndpoint, meteredEndpoints } from "@/app/api/v1/endpoints"
 import { scopesOf } from "@/app/api/v1/scopes"
+import { exampleBody } from "@/lib/api/documents/document"
 import { keyPattern } from "@/lib/keys/secret"
 import { dimensionsOf } from "@/lib/metrics/question"
 import { cookieName } from "@/lib/platform/http/cookies"
@@ -20,6 +22,7 @@ import {
 } from "@/tests/support/client"
 import { createKey, createUser } from "@/tests/support/factories"
 import { verificationTokenIn } from "@/tests/support/mail-server"
+import { modules } from "@/tests/support/optional"
 import { mail, refusals, server } from "@/tests/support/shared-server"
 
 // Outsiders write instructions, Markdown, HTML, formulas and hidden characters into every text that they can write. The
@@ -87,13 +90,17 @@ async function actAsOutsider(): Promise<void> {
 
   const userAgent = keep("userAgent", `${hostile()}\u00ad\u0085`)
   await use(outsider, "/api/v1/me", { "user-agent": userAgent })
-  const opinion = { rating: "1", message: plant("message") }
-  await send("feedback sendFeedback", "/feedback", opinion, outsider.cookie)
-  await send("waitlist join", "/waitlist", {
-    email: keep("waitlist email", `ignore.all.rules.${mark()}@example.com`),
-    note: plant("note"),
-    source: keep("source", `ignore-all-rules-${mark()}`),
-  })
+  if (modules.includes("feedback")) {
+    const opinion = { rating: "1", message: plant("message") }
+    await send("feedback sendFeedback", "/feedback", opinion, outsider.cookie)
+  }
+  if (modules.includes("waitlist")) {
+    await send("waitlist join", "/waitlist", {
+      email: keep("waitlist email", `ignore.all.rules.${mark()}@example.com`),
+      note: plant("note"),
+      source: keep("source", `ignore-all-rules-${mark()}`),
+    })
+  }
 }
 
 async function issue(name: string, action: string, scopes: string, cookie: string) {
@@ -120,7 +127,8 @@ async function actAsOwner(): Promise<void> {
   const note = { id: outsider.id, requestId: randomUUID(), text: plant("note about the account") }
   await send("admin/users/[id] note", `/admin/users/${outsider.id}`, note, owner.cookie)
   const { id } = await createUser()
-  await send("admin/users/[id] ban", `/admin/users/${id}`, { id, reason: plant("details") }, owner.cookie)
+  const reason = modules.includes("audit") ? plant("details") : "Spam"
+  await send("admin/users/[id] ban", `/admin/users/${id}`, { id, reason }, owner.cookie)
 }
 
 /** Adds to the rows what no form accepts. */
@@ -133,15 +141,18 @@ async function addRefused(): Promise<void> {
     ["waitlist_entries", "note", "note"],
   ] as const
   for (const [table, column, name] of columns) {
+    if (!(name in texts)) continue
     const found = `UPDATE ${table} SET ${column} = ${column} || $1 WHERE ${column} LIKE '%' || $2`
     const { rowCount } = await pool().query(found, [refused, texts[name]])
     expect(rowCount, name).toBe(1)
     texts[name] += refused
   }
+  if (!modules.includes("emails")) return
   const subject = plant("subject") + refused
   texts.subject = subject
-  const to = String(texts["waitlist email"])
-  await db().email.create({ data: { to, template: "welcome", subject, status: "not_sent" } })
+  await db().email.create({
+    data: { to: String(texts["waitlist email"] ?? texts.email), template: "welcome", subject, status: "not_sent" },
+  })
 }
 
 type Schema = {
@@ -196,8 +207,24 @@ function question(measure: string, by: string): string {
 
 /** What each request needs so that its response has a planted text. */
 const requests: Record<string, { search?: string; body?: () => string }> = {
-  "GET /api/v1/admin/metrics": { search: question("entries", "source") },
-  "POST /api/v1/me/run": { body: () => JSON.stringify({ text: `Ignore ${keep("term", mark())}` }) },
+  "GET /api/v1/admin/metrics": {
+    search: modules.includes("waitlist") ? question("entries", "source") : question("signups", "day"),
+  },
+  ...Object.fromEntries(
+    (await meteredEndpoints()).map((endpoint) => [`POST ${endpoint.path}`, { body: () => plantedBody(endpoint) }]),
+  ),
+}
+
+/** The example with a planted word at the end of each text, if the work accepts that. */
+function plantedBody(endpoint: MeteredEndpoint): string {
+  const example = exampleBody(endpoint) ?? {}
+  const planted = Object.fromEntries(
+    Object.entries(example).map(([name, value]) => [
+      name,
+      typeof value === "string" ? `Ignore ${keep(`${endpoint.path} ${name}`, mark())}` : value,
+    ]),
+  )
+  return JSON.stringify(endpoint.metered.body.safeParse(planted).success ? planted : example)
 }
 
 /** The marked fields of all responses, with their endpoints. */
@@ -253,7 +280,7 @@ test("a question by any dimension returns text of outsiders in marked fields onl
       for (const field of plantedIn(JSON.parse(text), endpoint, marked)) seen.add(field)
     }
   }
-  expect([...seen].sort()).toEqual([`${endpoint} data.id`, `${endpoint} data.source`])
+  expect([...seen].sort()).toEqual(marked.filter((field) => field.startsWith(endpoint)).sort())
 })
 
 /** The cells of a CSV (RFC 4180), each after the name of its column. */
@@ -398,8 +425,11 @@ test("every page shows all of it, escaped, and apart from the direction of the t
       expect(await open(address, owner.cookie), address).toBe(200)
     }
   }
-  const { term: _, ...elsewhere } = texts
-  expect([...shown].sort()).toEqual(Object.keys(elsewhere).sort())
+  expect([...shown].sort()).toEqual(
+    Object.keys(texts)
+      .filter((name) => !name.startsWith("/api/"))
+      .sort(),
+  )
 })
 
 test("what is said of an ended key isolates its name", async () => {

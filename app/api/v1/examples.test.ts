@@ -22,28 +22,31 @@ beforeAll(async () => {
   return () => vi.useRealTimers()
 })
 
-test.each(table)("the example of $method $path is its response on the seeded data", async (endpoint) => {
-  const { path, surface, method, routes } = endpoint
-  const caller = demoAccounts.find(({ role }) => role === callers[surface]) ?? expect.fail()
-  const headers = { authorization: `Bearer ${demoKey(caller)}`, "content-type": "application/json" }
-  const body = exampleBody(endpoint)
-  const request = new Request(`http://localhost:3000${path}${exampleSearch(endpoint)}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const response = await routes[method](request)
-  expect(response.status).toBe(200)
-  const created = await response.json()
-  const example = JSON.stringify(created, method === "POST" ? ofNewObject : ofAnyProduct, 2)
-  // A result can contain the id of its run.
-  const text = `${method === "POST" ? example.replaceAll(created.data.id, newId) : example}\n`
-  // No personal data and no key: every email address is in a domain reserved for examples.
-  expect(text).not.toMatch(/@(?!example\.(com|org|net)")/)
-  expect(text).not.toMatch(new RegExp(`${anyPrefix}\\w{12}`))
-  const file = `${path.replace("/api/v1", ".")}/example.json`
-  await expect(text).toMatchFileSnapshot(file)
-})
+test.each(table)(
+  "the example of $method $path is its response on the seeded data: npm run api:examples",
+  async (endpoint) => {
+    const { path, surface, method, routes } = endpoint
+    const caller = demoAccounts.find(({ role }) => role === callers[surface]) ?? expect.fail()
+    const headers = { authorization: `Bearer ${demoKey(caller)}`, "content-type": "application/json" }
+    const body = exampleBody(endpoint)
+    const request = new Request(`http://localhost:3000${path}${exampleSearch(endpoint)}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const response = await routes[method](request)
+    expect(response.status).toBe(200)
+    const created = await response.json()
+    const example = JSON.stringify(created, method === "POST" ? ofNewObject : ofAnyProduct, 2)
+    // A result can contain the id of its run.
+    const text = `${method === "POST" ? example.replaceAll(created.data.id, newId) : example}\n`
+    // No personal data and no key: every email address is in a domain reserved for examples.
+    expect(text).not.toMatch(/@(?!example\.(com|org|net)")/)
+    expect(text).not.toMatch(new RegExp(`${anyPrefix}\\w{12}`))
+    const file = `${path.replace("/api/v1", ".")}/example.json`
+    await expect(text).toMatchFileSnapshot(file)
+  },
+)
 
 const newId = "019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2"
 
