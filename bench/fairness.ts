@@ -4,6 +4,7 @@ import { serve } from "@/scripts/build-and-serve"
 import { measureCapacity, send } from "@/tests/load/load"
 import { exchange } from "@/tests/support/exchange"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
+import { work } from "@/tests/support/work"
 import { createKeys, median, openDatabase, printConditions, quantile, sized, startServer } from "./bench"
 
 // Measures what one greedy account costs all others: how much longer their reads and runs take while it sends ten times
@@ -65,7 +66,7 @@ function client(address: string, keys: readonly string[]) {
     const start = performance.now()
     const response = await (kind === "GET /me"
       ? exchange(`${address}/api/v1/me`, { headers })
-      : exchange(`${address}/api/v1/me/run`, runWith(headers)))
+      : exchange(address + work.path, runWith(headers)))
     responses.push({ kind, status: response?.status ?? 0, ms: performance.now() - start })
   }
   return { act, responses }
@@ -75,7 +76,7 @@ function runWith(headers: Record<string, string>) {
   return {
     method: "POST",
     headers: { ...headers, "content-type": "application/json", "idempotency-key": randomUUID() },
-    body: JSON.stringify({ text: "The quick brown fox jumps over the lazy dog. The dog does not mind." }),
+    body: work.body,
   }
 }
 

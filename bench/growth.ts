@@ -22,6 +22,7 @@ import { startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram, stopAtExit } from "@/tests/support/lifecycle"
+import { work } from "@/tests/support/work"
 import { quantile, sized } from "./bench"
 
 // Measures response times as the tables grow from thousands of rows to millions. Calls each endpoint's route function,
@@ -280,7 +281,7 @@ function request(key: string, search: string, isRun: boolean): Request {
     "Content-Type": "application/json",
     "Idempotency-Key": randomBytes(8).toString("hex"),
   }
-  return new Request(url, { method: "POST", headers, body: '{"text":"The quick brown fox jumps over the lazy dog."}' })
+  return new Request(url, { method: "POST", headers, body: work.body })
 }
 
 /** Returns a function that returns a key for each call and creates a new one before the rate limit is reached. */

@@ -15,6 +15,7 @@ import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { ownerPool } from "@/tests/support/owner"
+import { work } from "@/tests/support/work"
 import { median, openDatabase, printConditions, quantile, sized, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 
@@ -81,7 +82,7 @@ async function main(): Promise<void> {
   await measure(endpoint, accounts, 200)
   const { perSecond, p50, p99 } = await measure(endpoint, accounts, 1_000)
   console.log(
-    `POST /api/v1/me/run over HTTP, one process: ${perSecond.toFixed(0)} runs/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
+    `POST ${work.path} over HTTP, one process: ${perSecond.toFixed(0)} runs/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
   )
 }
 
@@ -187,7 +188,7 @@ function viaTransactions(clients: readonly pg.Client[]): Contender {
 
 function viaHttp(address: string): Contender {
   return async ({ secret }) => {
-    const response = await fetch(`${address}/api/v1/me/run`, httpRequest(secret))
+    const response = await fetch(address + work.path, httpRequest(secret))
     if (!response.ok) throw new Error(await response.text())
     await response.text()
   }
@@ -197,7 +198,7 @@ function httpRequest(secret: string) {
   return {
     method: "POST",
     headers: { "x-api-key": secret, "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
-    body: JSON.stringify({ text: "The quick brown fox jumps over the lazy dog. The dog does not mind." }),
+    body: work.body,
   }
 }
 
@@ -231,7 +232,7 @@ async function printStatementCounts([account]: readonly Account[]): Promise<void
   if (!account) return
   const core = await countStatements(() => viaCore(account))
   const endpoint = async () => {
-    const response = await POST(new Request("http://localhost/api/v1/me/run", httpRequest(account.secret)))
+    const response = await POST(new Request(`http://localhost${work.path}`, httpRequest(account.secret)))
     if (!response.ok) throw new Error(await response.text())
   }
   // The first use of a key in a minute also records the time of its last use, so this call is not counted.

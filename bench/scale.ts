@@ -8,6 +8,7 @@ import { startHaproxy } from "@/tests/support/haproxy"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { ownerPool } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
+import { work } from "@/tests/support/work"
 import {
   cpuMsOf,
   createKeys,
@@ -82,10 +83,10 @@ async function makeTargets(): Promise<Target[]> {
     { name: "GET admin/stats", path: "/api/v1/admin/stats?interval=month&since=2024-01-01", keys: admin, rate: 20 },
     {
       name: "POST me/run",
-      path: "/api/v1/me/run",
+      path: work.path,
       keys: user,
       rate: 100,
-      body: '{"text":"A short text. It is digested."}',
+      body: work.body,
     },
   ]
 }

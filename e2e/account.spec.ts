@@ -5,11 +5,12 @@ import sharp from "sharp"
 import { inCredits } from "@/lib/credits/words"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { inWords } from "@/lib/platform/text/words"
-import { keyVariable, product } from "@/lib/product"
+import { keyVariable, plans, product } from "@/lib/product"
 import { sampled, scripting } from "@/tests/support/sample"
+import { work } from "@/tests/support/work"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { keyOf, test, uniqueName } from "./fixtures"
-import { createKey, saved } from "./key-page"
+import { createKey, openRun, saved } from "./key-page"
 import { filterBy, openFilters } from "./lists"
 
 type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: number; held: number } }
@@ -99,10 +100,11 @@ test("a subscription shows its status and what happens at the end of its period"
 }) => {
   const { id: userId } = await signUp({ credits: 0 })
   const end = new Date(Date.now() + 10 * 86_400_000)
+  const [planned] = plans
   await database.query(
     `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, current_period_start, current_period_end)
-     SELECT gen_random_uuid(), $1, id, 'trialing', 1234, currency, interval, now(), $2 FROM plans WHERE id = 'pro_month_usd'`,
-    [userId, end],
+     SELECT gen_random_uuid(), $1, id, 'trialing', 1234, currency, interval, now(), $2 FROM plans WHERE id = $3`,
+    [userId, end, `${planned.slug}_month_usd`],
   )
   for (const [status, ends, label] of [
     ["trialing", false, "Trial ends"],
@@ -116,8 +118,8 @@ test("a subscription shows its status and what happens at the end of its period"
     )
     await page.goto("/account")
     const plan = page.locator("dl > div", { has: page.getByText("Plan", { exact: true }) })
-    await expect(plan).toContainText(`Pro ${inWords(status)}`)
-    await expect(plan).toContainText("$12.34 and 1,000 credits per month")
+    await expect(plan).toContainText(`${planned.name} ${inWords(status)}`)
+    await expect(plan).toContainText(`$12.34 and ${inCredits(planned.credits)} per month`)
     await expect(plan).toContainText(`${label} ${plainDate(end)}`)
     await expect(page.getByText("A payment is overdue.")).toHaveCount(status === "past_due" ? 1 : 0)
   }
@@ -387,7 +389,7 @@ test("a run is one line with its cost, and links to its entries, its times and i
   await expect(page).toHaveURL(`/account/credits/entries?runId=${runId}`)
   await expect(page.getByLabel("Run ID")).toHaveValue(String(runId))
   await expect(page.getByRole("table").locator("[data-label=Type]")).toHaveText(entries.map(({ kind }) => String(kind)))
-  await expect(fact(page, "Cost")).toHaveText(`${cost} of at most 10 credits`)
+  await expect(fact(page, "Cost")).toHaveText(`${cost} of at most ${inCredits(work.maxCost)}`)
   await expect(fact(page, "Started")).toHaveText(/UTC$/)
   await expect(fact(page, "Key").getByRole("link")).toHaveAttribute("href", /^\/api-keys\/[0-9a-f-]{36}$/)
 })
@@ -480,14 +482,26 @@ test("paging shows every entry exactly once, in sequence without gaps", { tag: "
   expect(seen.map(Number)).toEqual(seen.map((_, index) => index + 1))
 })
 
+const welcome = 10 * work.maxCost
+
+/** Sends the body in the form and returns the run, once the page shows what it cost. */
+async function runOnce(page: Page, run: Locator): Promise<{ cost: number; balance: number }> {
+  const [response] = await Promise.all([page.waitForResponse(`**${work.path}`), run.click()])
+  const { data } = await response.json()
+  await expect(page.getByText(`Cost ${inCredits(data.cost)}. Balance: ${inCredits(data.balance)}.`)).toBeVisible()
+  return data
+}
+
 test("the lines of all pages add up to the balance, each run once", async ({ page, database, signUp }) => {
-  const { id: userId } = await signUp()
+  const { id: userId } = await signUp({ credits: welcome })
   await page.goto("/api-keys")
   await createKey(page, uniqueName("Lines"))
-  for (const [balance, text] of Object.entries({ 99: "One.", 98: "One two.", 97: "One two three." }).reverse()) {
-    await page.getByLabel("JSON body").fill(JSON.stringify({ text }))
-    await page.getByRole("button", { name: "Run for up to 10 credits" }).click()
-    await expect(page.getByText(`Cost 1 credit. Balance: ${balance} credits.`)).toBeVisible()
+  const { body, run } = await openRun(page)
+  const costs: number[] = []
+  for (const spaces of ["", " ", "  "]) {
+    // Another text is another call, even if it means the same.
+    await body.fill(work.body + spaces)
+    costs.unshift((await runOnce(page, run)).cost)
   }
   await saved(page)
   await adjustBalance(database, userId, -7)
@@ -503,7 +517,7 @@ test("the lines of all pages add up to the balance, each run once", async ({ pag
     await expect(page).toHaveURL(new RegExp(`offset=${types.length}$`))
   }
   expect(types).toEqual(["Adjustment", "Run", "Run", "Run", "Grant"])
-  expect(amounts).toEqual([-7, -1, -1, -1, 100])
+  expect(amounts).toEqual([-7, ...costs.map((cost) => -cost), welcome])
 })
 
 test("an invalid parameter and an empty result are reported on the page", { tag: "@long" }, async ({
@@ -533,27 +547,23 @@ test("an invalid parameter and an empty result are reported on the page", { tag:
 })
 
 test.describe("a run with a new key", () => {
-  const run = (page: Page) => page.getByRole("button", { name: "Run for up to 10 credits" })
-  const body = (page: Page) => page.getByLabel("JSON body")
-  const textOf = (text: string) => JSON.stringify({ text })
-
   test("starts with the example of the endpoint, and anything else that is sent gets the response of the API", {
     tag: "@long",
   }, async ({ page, request, signUp }) => {
     await signUp()
     await page.goto("/api-keys")
     await createKey(page, uniqueName("Example"))
+    const { body, run } = await openRun(page)
     const { paths } = await (await request.get("/api/v1/openapi.json")).json()
-    const { example } = paths["/api/v1/me/run"].post.requestBody.content["application/json"]
-    await expect(body(page)).toHaveValue(JSON.stringify(example, null, 2))
+    const { example } = paths[work.path].post.requestBody.content["application/json"]
+    await expect(body).toHaveValue(JSON.stringify(example, null, 2))
     for (const [sent, message] of [
       ["{", "The body is not valid JSON."],
       ["", "Send a JSON body."],
-      [textOf(""), "text must not be empty."],
-      ['{"numbers":[1]}', "text must be a string."],
+      ["[]", "The body must be a JSON object."],
     ] as const) {
-      await body(page).fill(sent)
-      await run(page).click()
+      await body.fill(sent)
+      await run.click()
       await expect(page.getByRole("status").getByText(`Status 400: ${message}`)).toBeVisible()
     }
   })
@@ -563,61 +573,73 @@ test.describe("a run with a new key", () => {
     database,
     signUp,
   }) => {
-    const { id: userId } = await signUp()
+    const { id: userId } = await signUp({ credits: welcome })
     await page.goto("/api-keys")
     const keys: (string | undefined)[] = []
-    page.on("request", (sent) => sent.url().endsWith("/run") && keys.push(sent.headers()["idempotency-key"]))
+    page.on("request", (sent) => sent.url().endsWith(work.path) && keys.push(sent.headers()["idempotency-key"]))
     await createKey(page, uniqueName("Runs"))
-    await expect(body(page)).toHaveAccessibleDescription(/1 credit per 100 words.*at most 10 credits/)
-    await body(page).fill(textOf("One two three."))
-    await run(page).click()
+    const { body, run } = await openRun(page)
+    await expect(body).toHaveAccessibleDescription(new RegExp(`costs at most ${inCredits(work.maxCost)}`))
     const outcome = page.getByRole("dialog").getByRole("status").last()
-    await expect(outcome).toHaveText("Cost 1 credit. Balance: 99 credits.")
+    const { cost, balance } = await runOnce(page, run)
+    expect(balance).toBe(welcome - cost)
     await expect(outcome.locator("div")).toHaveClass(/text-good/)
     await expectAccessibleWithoutSidewaysScroll(page)
-    await expect(page.getByRole("dialog")).toContainText('"words": 3')
-    await run(page).click()
-    await expect(page.getByText("nothing was charged this time. The original run cost 1 credit.")).toBeVisible()
-    await body(page).fill(textOf("word ".repeat(101)))
-    await run(page).click()
-    await expect(page.getByText("Cost 2 credits. Balance: 97 credits.")).toBeVisible()
+    await expect(page.getByRole("dialog")).toContainText('"result": {')
+    await run.click()
+    await expect(
+      page.getByText(`nothing was charged this time. The original run cost ${inCredits(cost)}.`),
+    ).toBeVisible()
+    await body.fill(`${work.body} `)
+    expect(await runOnce(page, run)).toMatchObject({ cost, balance: balance - cost })
     expect(keys).toHaveLength(3)
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
     expect(keys[1]).toBe(keys[0])
     expect(keys[2]).not.toBe(keys[0])
 
-    await adjustBalance(database, userId, 9 - 97)
-    await body(page).fill(textOf("One two three."))
-    await run(page).click()
-    await expect(outcome).toHaveText(/^Status 402: .*balance is 9\. .*How to add credits: \S+\/docs#credits$/)
+    const tooFew = work.maxCost - 1
+    await adjustBalance(database, userId, tooFew - (balance - cost))
+    await body.fill(`${work.body}  `)
+    await run.click()
+    await expect(outcome).toHaveText(
+      new RegExp(`^Status 402: .*balance is ${tooFew}\\. .*How to add credits: \\S+/docs#credits$`),
+    )
     await expect(outcome.locator("div")).toHaveClass(/text-bad/)
     await saved(page)
     await page.goto("/account/credits")
-    await expect(fact(page, "Balance")).toHaveText("9 credits")
+    await expect(fact(page, "Balance")).toHaveText(inCredits(tooFew))
     const ledger = page.getByRole("table", { name: "Ledger" })
     await expect(ledger.locator("[data-label=Type]")).toHaveText(["Adjustment", "Run", "Run", "Grant"])
-    await expect(ledger.locator("[data-label=Amount]")).toHaveText(["-88", "-2", "-1", "+100"])
+    await expect(ledger.locator("[data-label=Amount]")).toContainText([/\d/, `-${cost}`, `-${cost}`, `+${welcome}`])
   })
 
-  test("sends the key only in the header, and is not charged twice after a lost response", async ({ page, signUp }) => {
-    await signUp()
+  test("sends the key only in the header, and is not charged twice after a lost response", async ({
+    page,
+    database,
+    signUp,
+  }) => {
+    const { id: userId } = await signUp({ credits: welcome })
     await page.goto("/api-keys")
     const key = await createKey(page, uniqueName("Lost"))
-    await page.route("**/api/v1/me/run", async (route) => {
+    const { run } = await openRun(page)
+    const path = `**${work.path}`
+    await page.route(path, async (route) => {
       await route.fetch()
       await route.abort()
     })
-    const [sent] = await Promise.all([page.waitForRequest("**/api/v1/me/run"), run(page).click()])
+    const [sent] = await Promise.all([page.waitForRequest(path), run.click()])
     expect(sent.headers().authorization).toBe(`Bearer ${key}`)
     expect(sent.url() + sent.postData()).not.toContain(key)
     await expect(page.getByText("No response: the server could not be reached.")).toBeVisible()
-    await page.unroute("**/api/v1/me/run")
-    const [again] = await Promise.all([page.waitForRequest("**/api/v1/me/run"), run(page).click()])
+    await page.unroute(path)
+    const [again] = await Promise.all([page.waitForRequest(path), run.click()])
     expect((await again.allHeaders()).cookie).toBeUndefined()
-    await expect(page.getByText("nothing was charged this time. The original run cost 1 credit.")).toBeVisible()
+    await expect(page.getByText("nothing was charged this time. The original run cost ")).toBeVisible()
+    const { rows } = await database.query("SELECT cost::int FROM runs WHERE user_id = $1", [userId])
+    expect(rows).toHaveLength(1)
     await saved(page)
     await page.goto("/account/credits")
-    await expect(fact(page, "Balance")).toHaveText("99 credits")
+    await expect(fact(page, "Balance")).toHaveText(inCredits(welcome - rows[0].cost))
   })
 })
 

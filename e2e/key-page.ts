@@ -1,5 +1,7 @@
 import { expect, type Locator, type Page } from "@playwright/test"
+import { inCredits } from "@/lib/credits/words"
 import { keyPattern } from "@/lib/keys/secret"
+import { work } from "@/tests/support/work"
 
 /** Creates a key in the dialog and returns it; the dialog stays open and shows the key. */
 export async function createKey(page: Page, name: string, expires?: string): Promise<string> {
@@ -48,6 +50,17 @@ export async function shownKey(page: Page): Promise<string> {
 export async function saved(page: Page): Promise<void> {
   await page.getByRole("button", { name: "I have saved this key" }).click()
   await expect(page.getByLabel("New API key")).toHaveCount(0)
+}
+
+/** The form that tries the metered work with a new key. With several metered endpoints, each has its own, closed. */
+export async function openRun(page: Page): Promise<{ body: Locator; run: Locator }> {
+  const summary = page.getByText(`POST ${work.path}`, { exact: true })
+  const details = page.locator("details").filter({ has: summary })
+  if ((await details.getAttribute("open")) === null) await summary.click()
+  return {
+    body: details.getByLabel("JSON body"),
+    run: details.getByRole("button", { name: `Run for up to ${inCredits(work.maxCost)}` }),
+  }
 }
 
 export function row(page: Page, name: string): Locator {

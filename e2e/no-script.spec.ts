@@ -1,5 +1,6 @@
 import { expect } from "@playwright/test"
 import { verificationTokenIn } from "@/tests/support/mail-server"
+import { work } from "@/tests/support/work"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { choosePermission, row, shownKey, unfoldLimits } from "./key-page"
 import { emailTo } from "./mail"
@@ -79,7 +80,8 @@ test("without JavaScript: create a key with limits, change it, rotate it", { tag
   await page.getByRole("button", { name: "Create key" }).click()
   const old = await shownKey(page)
   await expect(row(page, name)).toContainText("read · 60 requests per minute")
-  const post = () => request.post("/api/v1/me/run", { headers: { "x-api-key": old }, data: { text: "A text." } })
+  const post = () =>
+    request.post(work.path, { headers: { "x-api-key": old, "content-type": "application/json" }, data: work.body })
   expect((await post()).status()).toBe(403)
 
   await page.goto("/api-keys")

@@ -1,3 +1,5 @@
+import example from "@/app/api/v1/me/run/example.json" with { type: "json" }
+import { GET as run } from "@/app/api/v1/me/run/route"
 import { inCredits } from "@/lib/credits/words"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
@@ -6,6 +8,8 @@ import { creditPacks, planCurrencies, planIntervals, plans, product } from "@/li
 import { planOf, type SoldPlan } from "@/lib/purchases/sold-plans"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { Random } from "./random"
+
+const maxCost = run.endpoint.metered?.maxCost ?? 0
 
 const minute = 60_000
 const hour = 60 * minute
@@ -341,26 +345,24 @@ class StoryBuilder {
   }
 
   /**
-   * One metered call: reserves 10, then settles its cost or fails. Does nothing if the balance is below 10.
+   * One metered call: reserves its maximum, then settles its cost or fails. Does nothing if the balance is below that.
    * @param spending of the key that made it, if that has a limit
    */
   run(at: number, spending?: Row) {
     this.#events.push({
       at,
       apply: () => {
-        if (this.#balance < 10) return
+        if (this.#balance < maxCost) return
         const id = this.random.uuid(at)
         const ended = Math.min(at + this.random.between(20, 900), this.end)
         const failed = this.random.chance(0.03)
-        const cost = failed ? 0 : this.random.between(1, 10)
+        const cost = failed ? 0 : this.random.between(1, maxCost)
         this.#spent += cost
         if (spending) spending.spent = Number(spending.spent) + cost
-        this.#entry(at, "reserve", -10, { runId: id })
-        if (failed) this.#entry(ended, "release", 10, { runId: id })
-        else if (cost < 10) this.#entry(ended, "settle", 10 - cost, { runId: id })
-        const words = cost * 100 - this.random.between(0, 99)
-        const result = { words, sentences: Math.ceil(words / 14), readingSeconds: Math.ceil(words / 4), keyTerms: [] }
-        const data = { id, cost, balance: this.#balance, result, createdAt: iso(at) }
+        this.#entry(at, "reserve", -maxCost, { runId: id })
+        if (failed) this.#entry(ended, "release", maxCost, { runId: id })
+        else if (cost < maxCost) this.#entry(ended, "settle", maxCost - cost, { runId: id })
+        const data = { ...example.data, id, cost, balance: this.#balance, createdAt: iso(at) }
         this.rows.runs.push({
           id,
           user_id: this.person.id,
@@ -369,7 +371,7 @@ class StoryBuilder {
           released_key: null,
           fingerprint: this.random.bytea(32),
           state: failed ? "failed" : "settled",
-          reserved: 10,
+          reserved: maxCost,
           cost,
           response_status: failed ? null : 200,
           response_body: failed ? null : JSON.stringify({ data }),
@@ -377,7 +379,7 @@ class StoryBuilder {
           expires_at: iso(at + 60_000),
           ended_at: iso(ended),
           spending_id: spending?.id ?? null,
-          key_hold: spending ? 10 : null,
+          key_hold: spending ? maxCost : null,
         })
       },
     })

@@ -14,6 +14,7 @@ import { logApplication } from "@/lib/request-log/write"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
+import { work } from "@/tests/support/work"
 
 // What one account, or one address, can keep from others while its statements take long.
 
@@ -26,7 +27,7 @@ afterEach(() => {
 
 async function customer(keys: number) {
   const user = await createUser()
-  await grantCredits(user.id, 1_000)
+  await grantCredits(user.id, 100 * work.maxCost)
   const created = await Promise.all(
     Array.from({ length: keys }, () => createKey({ user, surface: "user", lastUsedAt: new Date() })),
   )
@@ -49,7 +50,7 @@ function requestsOf({ secrets: [secret = ""] }: Awaited<ReturnType<typeof custom
   return [
     readAccount(requestOf("/api/v1/me", secret)),
     readCredits(requestOf("/api/v1/me/credits", secret)),
-    runCall(requestOf("/api/v1/me/run", secret, { method: "POST", body: JSON.stringify({ text: "A word." }) })),
+    runCall(requestOf(work.path, secret, { method: "POST", body: work.body })),
   ]
 }
 

@@ -1,7 +1,8 @@
 import { Pool } from "pg"
 import { afterAll, beforeEach, expect, test } from "vitest"
-import { POST } from "@/app/api/v1/me/run/route"
+import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
+import { userMetered } from "@/lib/api/metered"
 import type { OwnerId } from "@/lib/authority/owner"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -16,6 +17,14 @@ import { sendNotices } from "./notice-emails"
 import { queueNotice } from "./notices"
 
 const needed = 10
+
+const { POST } = userMetered({
+  summary: "A test",
+  maxCost: needed,
+  body: z.strictObject({}),
+  result: z.object({}),
+  work: async () => ({ result: {}, cost: 1 }),
+})
 
 const received = receiveEmails()
 const instances = Array.from({ length: 6 }, () => new Pool({ connectionString: env().DATABASE_URL, max: 2 }))
@@ -191,11 +200,7 @@ test("a charge and a refusal for lack of credits queue the email after the respo
   const { user, secret, spend } = await customer(100)
   const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": "one" }
   const call = async () => {
-    const request = new Request("http://localhost:3000/api/v1/me/run", {
-      method: "POST",
-      headers,
-      body: '{"text":"One."}',
-    })
+    const request = new Request("http://localhost:3000/api/v1/me/work", { method: "POST", headers, body: "{}" })
     const { status } = await POST(request)
     await finishBackground()
     return [status, await db().creditNotice.count({ where: { userId: user.id, sentAt: null } })]

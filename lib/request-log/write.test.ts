@@ -12,6 +12,7 @@ import type { Surface } from "@/lib/surfaces"
 import { createKey, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { waitingForLocks } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
+import { work } from "@/tests/support/work"
 import { drainRequestLog, logRequest } from "./write"
 
 type Route = (request: Request) => Promise<Response>
@@ -82,14 +83,14 @@ test("an undeclared parameter is not logged, because its name may be a secret", 
 
 test("a metered call is logged with its charge, and its replay with none", async () => {
   const { user, key, send } = await caller("user")
-  await grantCredits(user.id, 100)
+  await grantCredits(user.id, work.maxCost)
   const init = {
     method: "POST",
     headers: { "content-type": "application/json", "idempotency-key": "one-two-three" },
-    body: JSON.stringify({ text: "Some words." }),
+    body: work.body,
   }
-  const { data } = await (await send(run, "/api/v1/me/run", init)).json()
-  await send(run, "/api/v1/me/run", init)
+  const { data } = await (await send(run, work.path, init)).json()
+  await send(run, work.path, init)
   const entries = await logged(key.id)
   expect(data.cost).toBeGreaterThan(0)
   expect(entries.map(({ credits }) => credits)).toEqual([data.cost, 0])

@@ -18,6 +18,7 @@ import { type RunningPrometheus, startPrometheus } from "@/tests/support/prometh
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { queriesOf, readAlerts, readDashboard } from "@/tests/support/watching"
+import { work } from "@/tests/support/work"
 
 // Each alert of ops/alerts.yaml fires in a real Prometheus by the fault that it is for. Time passes 20 times faster: in
 // the rules, for the scrapes, and between the rounds of the sweeper.
@@ -90,7 +91,7 @@ function get(secret: string, path = "/api/v1/me", headers = {}) {
 
 function run(secret: string) {
   const headers = { "x-api-key": secret, "content-type": "application/json" }
-  return exchange(`${server.address}/api/v1/me/run`, { method: "POST", headers, body: '{"text":"Words."}' })
+  return exchange(server.address + work.path, { method: "POST", headers, body: work.body })
 }
 
 /** What customers do all the time: below the limits, with each key in turn. */

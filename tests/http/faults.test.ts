@@ -33,6 +33,7 @@ import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type RunningRedis, startRedis } from "@/tests/support/redis"
 import { isLong, listeners, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { longerBody, work } from "@/tests/support/work"
 
 // How the server that `npm start` runs responds while PostgreSQL or Redis fails, and how it recovers.
 // `npm run test:long` covers every endpoint, and Next alone too.
@@ -107,25 +108,21 @@ function get(server: TestServer, secret: string, path = "/api/v1/me"): Promise<E
 }
 
 function newCall(owner: Customer): Charged {
-  const words = 1 + Math.floor(Math.random() * 900)
-  const call = { account: owner, idempotencyKey: randomUUID(), words, cost: Math.ceil(words / 100), bodies: [] }
+  const body = longerBody(1 + Math.floor(Math.random() * 60))
+  const call = { account: owner, idempotencyKey: randomUUID(), body, bodies: [] }
   owner.calls.push(call)
   return call
 }
 
 async function send(server: TestServer, owner: Customer, call: Charged): Promise<Exchange | undefined> {
-  const sent = { method: "POST", headers: runHeaders(owner, call), body: bodyOf(call) }
-  const response = await exchange(`${server.address}/api/v1/me/run`, sent)
+  const sent = { method: "POST", headers: runHeaders(owner, call), body: call.body }
+  const response = await exchange(server.address + work.path, sent)
   if (response?.status === 200) call.bodies.push(response.body)
   return response
 }
 
 function runHeaders({ secret }: Customer, { idempotencyKey }: Charged) {
   return { "x-api-key": secret, "content-type": "application/json", "idempotency-key": idempotencyKey }
-}
-
-function bodyOf({ words }: Charged): string {
-  return JSON.stringify({ text: "word ".repeat(words) })
 }
 
 /** Retries every call that has no response yet, then checks the charges and the ledger. */
@@ -562,7 +559,7 @@ describe.concurrent("shutdown", () => {
 async function startRun(server: TestServer, owner: Customer): Promise<() => Promise<Exchange | undefined>> {
   const call = newCall(owner)
   const headers = { ...runHeaders(owner, call), expect: "100-continue" }
-  const sent = request(`${server.address}/api/v1/me/run`, { method: "POST", headers })
+  const sent = request(server.address + work.path, { method: "POST", headers })
   const received = new Promise<Exchange | undefined>((done) => {
     sent.on("error", () => done(undefined))
     sent.on("response", async (response) => {
@@ -574,7 +571,7 @@ async function startRun(server: TestServer, owner: Customer): Promise<() => Prom
   sent.flushHeaders()
   await once(sent, "continue")
   return () => {
-    sent.end(bodyOf(call))
+    sent.end(call.body)
     return received
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
-import { hashSecret, newSecret } from "@/lib/keys/secret"
+import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
@@ -14,9 +14,10 @@ import { ask, type Sent, summaryOf } from "@/tests/support/raw-http"
 import { inTurn, listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { server, startAnother } from "@/tests/support/shared-server"
+import { otherBodies, work } from "@/tests/support/work"
 
 // Malformed and malicious requests. raw-sockets.test.ts covers those that need a raw connection;
-// app/api/v1/me/run/run.test.ts and lib/credits/mutations.test.ts cover runs whose work fails.
+// lib/api/metered.test.ts and lib/credits/mutations.test.ts cover runs whose work fails.
 
 const all = await endpoints()
 const adminPaths = all.flatMap(({ path, surface }) => (surface === "admin" ? [path] : []))
@@ -24,7 +25,7 @@ const mePaths = all.flatMap(({ path, surface, method }) => (surface === "user" &
 const me = "/api/v1/me"
 const orders = "/api/v1/me/orders"
 const users = "/api/v1/admin/users"
-const runs = "/api/v1/me/run"
+const runs = work.path
 
 let to: TestServer
 
@@ -33,7 +34,7 @@ afterAll(async () => {
 })
 
 /** Creates an owner with credits and a key for each surface. */
-async function customer({ balance = 1_000, role = "owner" } = {}) {
+async function customer({ balance = 100 * work.maxCost, role = "owner" } = {}) {
   const user = await createUser({ role })
   if (balance > 0) await grantCredits(user.id, balance)
   const [own, admin] = [await createKey({ user, surface: "user" }), await createKey({ user, surface: "admin" })]
@@ -55,27 +56,36 @@ function send({ headers, ...sent }: Sent) {
   return ask(to.address, { ...sent, headers: { "x-forwarded-for": address, ...headers } })
 }
 
-function runOf(key: string, body: string | Buffer, headers: Record<string, string> = {}): Sent {
+function runOf(key: string, headers: Record<string, string> = {}, body: string | Buffer = work.body): Sent {
   return withKey(runs, key, { method: "POST", headers: { "content-type": "application/json", ...headers }, body })
 }
 
-function textOf(credits: number): string {
-  return JSON.stringify({ text: "word ".repeat(credits * 100).trim() })
+const fields = Object.entries<unknown>(JSON.parse(work.body))
+
+/** The example with another field before its own. */
+function bodyWith(field: string): string {
+  return work.body.replace("{", `{${field},`)
 }
 
-/** The runs and ledger entries of an account, except grants. */
+/** The example with other white space and escaped names. */
+const respelled = ` {\n${fields.map(([name, value]) => `"${escaped(name)}" : ${JSON.stringify(value)}`).join(" , ")} }`
+
+function escaped(name: string): string {
+  return [...name].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")
+}
+
+/** The states of an account's runs, oldest first, and the sum of their costs, which its ledger has lost. */
 async function record(userId: string) {
-  const [made, entries] = [
-    await db().run.findMany({ where: { userId }, orderBy: { createdAt: "asc" } }),
-    await db().creditEntry.findMany({ where: { userId, kind: { not: "grant" } }, orderBy: { seq: "asc" } }),
-  ]
-  return {
-    runs: made.map(({ state, cost }) => (cost === null ? state : `${state} ${cost}`)),
-    entries: entries.map(({ kind, amount }) => `${kind} ${amount}`),
-  }
+  const made = await db().run.findMany({ where: { userId }, orderBy: { createdAt: "asc" } })
+  const { _sum } = await db().creditEntry.aggregate({
+    where: { userId, kind: { not: "grant" } },
+    _sum: { amount: true },
+  })
+  const cost = made.reduce((sum, { cost }) => sum + Number(cost ?? 0), 0)
+  const held = made.filter(({ state }) => state === "reserved").length * work.maxCost
+  expect(Number(_sum.amount ?? 0)).toBe(-cost - held)
+  return made.map(({ state }) => state)
 }
-
-const noRecord = { runs: [], entries: [] }
 
 const gate = 4711
 
@@ -401,37 +411,41 @@ function encodeAll(value: string): string {
   return value.includes("%") ? value : encodeURIComponent(value)
 }
 
-/** A JSON body with a text, of this many bytes. */
+/** The example, padded to this many bytes. */
 function bodyOf(bytes: number): string {
-  return `{"text":"${"a".repeat(bytes - 11)}"}`
+  return work.body.padEnd(bytes)
 }
 
 const bodies: readonly Row[] = [
   [
     "a body that is not a JSON object",
     ({ own }) =>
-      ["", "null", "[]", '"x"', "1", "NaN", "{", "{}", '{"text":"a"}x', '{"text":"a"}{"text":"a"}', "{text:'a'}"].map(
-        (body) => runOf(own, body),
+      ["", "null", "[]", '"x"', "1", "NaN", "{", `${work.body}x`, `${work.body}{"a":1}`, "{a:1}"].map((body) =>
+        runOf(own, {}, body),
       ),
     "400 bad_request",
   ],
-  ["one byte more than 64 KiB, with Content-Length", ({ own }) => runOf(own, bodyOf(65_537)), "413 payload_too_large"],
   [
-    "one byte more than 64 KiB, in chunks",
-    ({ own }) => runOf(own, bodyOf(65_537), { "transfer-encoding": "chunked" }),
+    "one byte more than 64 KiB, with Content-Length",
+    ({ own }) => runOf(own, {}, bodyOf(65_537)),
     "413 payload_too_large",
   ],
-  ["exactly 64 KiB, which is not too large", ({ own }) => runOf(own, bodyOf(65_536)), "400 bad_request"],
+  [
+    "one byte more than 64 KiB, in chunks",
+    ({ own }) => runOf(own, { "transfer-encoding": "chunked" }, bodyOf(65_537)),
+    "413 payload_too_large",
+  ],
+  ["exactly 64 KiB, which is not too large", ({ own }) => runOf(own, {}, bodyOf(65_536)), "200"],
   [
     "100,000 levels of nesting",
-    ({ own }) => ["[".repeat(100_000), '{"text":'.repeat(100_000)].map((body) => runOf(own, body)),
+    ({ own }) => ["[".repeat(100_000), '{"a":'.repeat(100_000)].map((body) => runOf(own, {}, body)),
     "413 payload_too_large",
   ],
   [
     "as many levels of nesting as fit into 64 KiB",
     ({ own }) =>
       ["[".repeat(32_000) + "]".repeat(32_000), '{"a":'.repeat(10_000) + 1 + "}".repeat(10_000)].map((body) =>
-        runOf(own, body),
+        runOf(own, {}, body),
       ),
     "400 bad_request",
   ],
@@ -439,57 +453,35 @@ const bodies: readonly Row[] = [
     "bytes that are not UTF-8",
     ({ own }) =>
       [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf8, 0x88]].map((bytes) =>
-        runOf(own, Buffer.concat([Buffer.from('{"text":"'), Buffer.from(bytes), Buffer.from('"}')])),
+        runOf(own, {}, Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')])),
       ),
     "400 bad_request",
   ],
-  ["a byte order mark", ({ own }) => runOf(own, '\uFEFF{"text":"a"}'), "200"],
+  ["a byte order mark", ({ own }) => runOf(own, {}, `\uFEFF${work.body}`), "200"],
   [
-    "a repeated field",
-    ({ own }) => ['{"text":"a","text":"b"}', '{"text":"a","te\\u0078t":"b"}'].map((body) => runOf(own, body)),
+    "fields that are repeated, also in another notation",
+    ({ own }) =>
+      [work.body, respelled.trim()].map((again) => runOf(own, {}, `${work.body.slice(0, -1)},${again.slice(1)}`)),
     "400 bad_request",
   ],
   [
     "__proto__ and constructor as fields",
     ({ own }) =>
-      [
-        '{"text":"a","__proto__":{"polluted":1}}',
-        '{"text":"a","constructor":{"prototype":{"polluted":1}}}',
-        '{"__proto__":{"text":"a"}}',
-      ].map((body) => runOf(own, body)),
+      ['"__proto__":{"polluted":1}', '"constructor":{"prototype":{"polluted":1}}']
+        .map(bodyWith)
+        .concat(`{"__proto__":${work.body}}`)
+        .map((body) => runOf(own, {}, body)),
     "400 bad_request",
   ],
   [
     "fields that only the server sets",
     ({ own, id }) =>
-      ["userId", "ownerId", "cost", "maxCost", "balance", "role", "state", "id"].map((name) =>
-        runOf(own, JSON.stringify({ text: "a", [name]: name === "userId" ? id : 0 })),
+      ["userId", "ownerId", "cost", "maxCost", "balance", "runId", "reserved", "settled"].map((name) =>
+        runOf(own, {}, bodyWith(`"${name}":${name === "userId" ? `"${id}"` : 0}`)),
       ),
     "400 bad_request",
   ],
-  [
-    "a text that is not a string",
-    ({ own }) =>
-      ["1", "-0", "1e400", "12345678901234567890", "true", "null", "[]", "{}", '["a"]'].map((value) =>
-        runOf(own, `{"text":${value}}`),
-      ),
-    "400 bad_request",
-  ],
-  [
-    "NUL and lone surrogates in a text",
-    ({ own }) =>
-      ["\\u0000", "\\ud800", "\\udc00", "\\udc00\\ud800", "a\\u0000b"].map((text) => runOf(own, `{"text":"${text}"}`)),
-    "400 bad_request",
-  ],
-  ["a text of a million characters", ({ own }) => runOf(own, bodyOf(1_000_000)), "413 payload_too_large"],
-  [
-    "a text that fills the body, on which no regular expression is slow",
-    ({ own }) =>
-      ["a", " ", "a ", ".", "'", "\\\\"].map((part) =>
-        runOf(own, `{"text":"${part.repeat(Math.floor(60_000 / part.length))}"}`),
-      ),
-    "400 bad_request",
-  ],
+  ["a million bytes", ({ own }) => runOf(own, {}, bodyOf(1_000_000)), "413 payload_too_large"],
   [
     "another content type or content encoding",
     ({ own }) =>
@@ -498,15 +490,15 @@ const bodies: readonly Row[] = [
         { "content-type": "multipart/form-data; boundary=x" },
         { "content-type": "application/json; charset=utf-16" },
         { "content-encoding": "gzip" },
-      ].map((headers) => runOf(own, '{"text":"a"}', headers)),
+      ].map((headers) => runOf(own, headers)),
     "400 bad_request",
   ],
-  ["no content type", ({ own }) => withKey(runs, own, { method: "POST", body: '{"text":"a"}' }), "200"],
+  ["no content type", ({ own }) => withKey(runs, own, { method: "POST", body: work.body }), "200"],
   [
     "an invalid Idempotency-Key",
     ({ own }) =>
       ["", " ", '""', "k".repeat(256), "a b", "a, b", "ü", '"a', 'a"b'].map((key) =>
-        runOf(own, '{"text":"a"}', { "idempotency-key": key }),
+        runOf(own, { "idempotency-key": key }),
       ),
     "400 bad_request",
   ],
@@ -613,9 +605,7 @@ describe.each(listeners)("%s", (listener) => {
   test.each(bodies)("%s, and only a 200 leaves a record", async (_name, sent, expected) => {
     const caller = await customer()
     await expectEach(sent(caller), expected)
-    expect(await record(caller.id)).toEqual(
-      expected === "200" ? { runs: ["settled 1"], entries: ["reserve -10", "settle 9"] } : noRecord,
-    )
+    expect(await record(caller.id)).toEqual(expected === "200" ? ["settled"] : [])
   })
 
   test.each(reports)("a leak report: %s", async (_name, sent, expected) => {
@@ -695,7 +685,7 @@ describe.each(listeners)("%s", (listener) => {
     const { own } = await customer()
     await response({ path: `${orders}?api_key=${own}` })
     await response(withKey(`${orders}?${own}=1&limit=${own}`, own))
-    expect(to.output()).not.toContain(own.slice(12))
+    expect(to.output()).not.toContain(own.slice(startOf(own).length))
   })
 
   test("a 405 of an admin endpoint names the allowed methods", async () => {
@@ -795,21 +785,21 @@ describe.each(listeners)("%s", (listener) => {
 
   test("two requests without an Idempotency-Key are charged twice", async () => {
     const { id, own } = await customer()
-    await expectEach([runOf(own, textOf(2)), runOf(own, textOf(2))], "200")
-    expect((await record(id)).runs).toEqual(["settled 2", "settled 2"])
+    await expectEach([runOf(own), runOf(own)], "200")
+    expect(await record(id)).toEqual(["settled", "settled"])
   })
 
   test("sequential requests with one Idempotency-Key get one response and one charge", async () => {
     const { id, own } = await customer()
-    const sent = runOf(own, textOf(2), { "idempotency-key": randomUUID() })
+    const sent = runOf(own, { "idempotency-key": randomUUID() })
     const [first, again] = [await send(sent), await send(sent)]
     expect([again.status, again.body, again.headers.get("idempotency-replayed")]).toEqual([200, first.body, "true"])
-    expect((await record(id)).runs).toEqual(["settled 2"])
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test("of 60 concurrent requests with one Idempotency-Key, exactly one runs and is charged", async () => {
     const { id, own } = await customer()
-    const sent = runOf(own, textOf(3), { "idempotency-key": randomUUID() })
+    const sent = runOf(own, { "idempotency-key": randomUUID() })
     const responses = await Promise.all(Array.from({ length: 60 }, () => send(sent)))
     const fresh = responses.filter(({ status, headers }) => status === 200 && !headers.has("idempotency-replayed"))
     expect(fresh).toHaveLength(1)
@@ -821,118 +811,111 @@ describe.each(listeners)("%s", (listener) => {
           expect.stringMatching(/^[12]$/),
         ])
     }
-    expect((await record(id)).runs).toEqual(["settled 3"])
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test("an Idempotency-Key with a different body is refused and not charged", async () => {
     const { id, own } = await customer()
     const key = { "idempotency-key": randomUUID() }
-    await expectEach(runOf(own, textOf(1), key), "200")
-    await expectEach([runOf(own, textOf(2), key), runOf(own, '{"text":"word "}', key)], "422 idempotency_mismatch")
-    expect((await record(id)).runs).toEqual(["settled 1"])
+    await expectEach(runOf(own, key), "200")
+    const others = otherBodies.map((body) => runOf(own, key, body))
+    await expectEach(others, "422 idempotency_mismatch")
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test("the same JSON with different formatting is a retry", async () => {
     const { id, own } = await customer()
     const key = { "idempotency-key": randomUUID() }
     await expectEach(
-      ['{"text":"ab"}', ' {\n"text" : "a\\u0062" }', '\uFEFF{"te\\u0078t":"ab"}'].map((body) => runOf(own, body, key)),
+      [work.body, respelled, `\uFEFF${respelled}`].map((body) => runOf(own, key, body)),
       "200",
     )
-    expect((await record(id)).runs).toEqual(["settled 1"])
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test("two owners can use the same Idempotency-Key independently", async () => {
     const [one, other] = [await customer(), await customer()]
     const key = { "idempotency-key": randomUUID() }
-    const [first, theirs] = [await send(runOf(one.own, textOf(2), key)), await send(runOf(other.own, textOf(3), key))]
+    const [first, theirs] = [await send(runOf(one.own, key)), await send(runOf(other.own, key))]
     expect([theirs.status, theirs.headers.has("idempotency-replayed")]).toEqual([200, false])
     expect(JSON.parse(theirs.body).data.id).not.toBe(JSON.parse(first.body).data.id)
-    expect((await record(other.id)).runs).toEqual(["settled 3"])
+    expect(await record(other.id)).toEqual(["settled"])
   })
 
   test("the same Idempotency-Key with another API key of the same owner is a retry", async () => {
     const { id, user, own } = await customer()
     const second = await createKey({ user, surface: "user" })
     const key = { "idempotency-key": randomUUID() }
-    const [first, again] = [await send(runOf(own, textOf(2), key)), await send(runOf(second.secret, textOf(2), key))]
+    const [first, again] = [await send(runOf(own, key)), await send(runOf(second.secret, key))]
     expect([again.status, again.body]).toEqual([200, first.body])
-    expect((await record(id)).runs).toEqual(["settled 2"])
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test.each([
-    ["a balance one credit below the maximum cost", 9, "402 insufficient_credits"],
-    ["a balance of the maximum cost", 10, "200"],
+    ["a balance one credit below the maximum cost", work.maxCost - 1, "402 insufficient_credits"],
+    ["a balance of the maximum cost", work.maxCost, "200"],
     ["an account without credits", 0, "402 insufficient_credits"],
   ])("%s", async (_name, balance, expected) => {
     const { id, own } = await customer({ balance })
-    await expectEach(runOf(own, textOf(10)), expected)
-    expect((await record(id)).runs).toEqual(expected === "200" ? ["settled 10"] : [])
-  })
-
-  test("a run with a balance of zero is refused", async () => {
-    const { own } = await customer({ balance: 10 })
-    await expectEach(runOf(own, textOf(10)), "200")
-    await expectEach(runOf(own, textOf(1)), "402 insufficient_credits")
+    await expectEach(runOf(own), expected)
+    expect(await record(id)).toEqual(expected === "200" ? ["settled"] : [])
   })
 
   test("a request refused for its balance runs with the same Idempotency-Key after a top-up", async () => {
-    const { id, own } = await customer({ balance: 9 })
-    const sent = runOf(own, textOf(2), { "idempotency-key": randomUUID() })
+    const { id, own } = await customer({ balance: work.maxCost - 1 })
+    const sent = runOf(own, { "idempotency-key": randomUUID() })
     await expectEach(sent, "402 insufficient_credits")
     await grantCredits(id, 1)
     await expectEach([sent, sent], "200")
-    expect((await record(id)).runs).toEqual(["settled 2"])
+    expect(await record(id)).toEqual(["settled"])
   })
 
-  test("of 100 concurrent runs on a balance for nine, exactly nine run and are charged", async () => {
-    const { id, own } = await customer({ balance: 95 })
-    const responses = await Promise.all(Array.from({ length: 100 }, () => response(runOf(own, textOf(10)))))
-    expect(responses.filter((summary) => summary === "200")).toHaveLength(9)
-    expect(responses.filter((summary) => summary === "402 insufficient_credits")).toHaveLength(91)
-    expect((await db().creditAccount.findUniqueOrThrow({ where: { userId: id } })).balance).toBe(5n)
-  })
-
-  test("a text without words is not free", async () => {
-    const { id, own } = await customer()
-    await expectEach(runOf(own, '{"text":"… — !"}'), "200")
-    expect(await record(id)).toEqual({ runs: ["settled 1"], entries: ["reserve -10", "settle 9"] })
+  test("of 100 concurrent runs on a balance for nine at once, nine or more run, and no more than it pays for", async () => {
+    const { id, own } = await customer({ balance: 9 * work.maxCost })
+    const responses = await Promise.all(Array.from({ length: 100 }, () => response(runOf(own))))
+    const refused = responses.filter((summary) => summary !== "200")
+    // Credits that other runs release may be reserved by others first.
+    expect(refused.filter((summary) => !/^(402 insufficient_credits|503 service_unavailable)$/.test(summary))).toEqual(
+      [],
+    )
+    expect(await record(id)).toEqual(Array.from({ length: 100 - refused.length }, () => "settled"))
+    expect(100 - refused.length).toBeGreaterThanOrEqual(9)
   })
 
   test("a client that disconnects during a run gets the stored response on retry and is charged once", async () => {
     const { id, own } = await customer()
     const key = { "idempotency-key": randomUUID() }
-    const sent = runOf(own, textOf(2), key)
+    const sent = runOf(own, key)
     await whileSettling(async () => {
       const leaving = connect(to.port, "127.0.0.1")
-      const headers = Object.entries({ ...sent.headers, host: "a", "content-length": textOf(2).length })
+      const headers = Object.entries({ ...sent.headers, host: "a", "content-length": work.body.length })
       leaving.write(
-        `POST ${runs} HTTP/1.1\r\n${headers.map((line) => line.join(": ")).join("\r\n")}\r\n\r\n${textOf(2)}`,
+        `POST ${runs} HTTP/1.1\r\n${headers.map((line) => line.join(": ")).join("\r\n")}\r\n\r\n${work.body}`,
       )
       await settling()
       leaving.resetAndDestroy()
     })
     await expect.poll(() => response(sent)).toBe("200")
     expect((await send(sent)).headers.get("idempotency-replayed")).toBe("true")
-    expect((await record(id)).runs).toEqual(["settled 2"])
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test("a run settles although its owner is banned while it runs, and the next run is refused", async () => {
     const { id, own } = await customer()
     const running = await whileSettling(async () => {
-      const pending = response(runOf(own, textOf(2)))
+      const pending = response(runOf(own))
       await settling()
       await db().user.update({ where: { id }, data: { status: "banned" } })
       return { pending }
     })
     expect(await running.pending).toBe("200")
-    await expectEach(runOf(own, textOf(2)), "403 forbidden")
-    expect((await record(id)).runs).toEqual(["settled 2"])
+    await expectEach(runOf(own), "403 forbidden")
+    expect(await record(id)).toEqual(["settled"])
   })
 
   test("when a server is killed during a run, a retry runs once after the reservation has expired", async () => {
-    const { id, own } = await customer({ balance: 10 })
-    const sent = runOf(own, textOf(10), { "idempotency-key": randomUUID() })
+    const { id, own } = await customer({ balance: work.maxCost })
+    const sent = runOf(own, { "idempotency-key": randomUUID() })
     const killed = await startTestServer(listener)
     await whileSettling(async () => {
       const pending = ask(killed.address, sent).catch(() => "no response")
@@ -942,22 +925,19 @@ describe.each(listeners)("%s", (listener) => {
       await pool().query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS orphans`)
     })
     await expectEach(sent, "409 idempotency_in_progress")
-    expect(await record(id)).toEqual({ runs: ["reserved"], entries: ["reserve -10"] })
+    expect(await record(id)).toEqual(["reserved"])
     await pool().query("UPDATE runs SET expires_at = now() WHERE user_id = $1", [id])
     await expectEach([sent, sent], "200")
-    expect(await record(id)).toEqual({
-      runs: ["expired 0", "settled 10"],
-      entries: ["reserve -10", "release 10", "reserve -10"],
-    })
+    expect(await record(id)).toEqual(["expired", "settled"])
   })
 
   test("an Idempotency-Key starts a new run after 24 hours", async () => {
     const { id, own } = await customer()
-    const sent = runOf(own, textOf(2), { "idempotency-key": randomUUID() })
+    const sent = runOf(own, { "idempotency-key": randomUUID() })
     await expectEach(sent, "200")
     await pool().query("UPDATE runs SET ended_at = now() - interval '24 hours 1 second' WHERE user_id = $1", [id])
     const again = await send(sent)
     expect([again.status, again.headers.has("idempotency-replayed")]).toEqual([200, false])
-    expect((await record(id)).runs).toEqual(["settled 2", "settled 2"])
+    expect(await record(id)).toEqual(["settled", "settled"])
   })
 })

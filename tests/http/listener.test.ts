@@ -388,10 +388,10 @@ test("a body reaches the route with any framing", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const start = `POST /api/v1/me/run HTTP/1.1\r\nx-api-key: ${secret}\r\nHost: localhost\r\nConnection: close\r\n`
   for (const rest of [
-    "Content-Length: 2\r\n\r\n{}",
-    "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+    "Content-Length: 2\r\n\r\n[]",
+    "Transfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1\r\n]\r\n0\r\n\r\n",
   ]) {
-    expect(await send(start + rest)).toContain("text must be a string")
+    expect(await send(start + rest)).toContain("must be a JSON object")
   }
 })
 

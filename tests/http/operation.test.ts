@@ -16,6 +16,7 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { work } from "@/tests/support/work"
 import { formCases } from "./access/forms"
 
 const { slug } = product
@@ -145,19 +146,19 @@ describe.each(listeners)("%s", (listener) => {
     const { userId } = await db().apiKey.findUniqueOrThrow({ where: { id } })
     const requests = [0, 1].map(() => `request-${randomBytes(8).toString("hex")}`)
     const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": requests[0] ?? "" }
-    const send = (requestId: string, text: string) =>
-      fetch(`${server.address}/api/v1/me/run`, {
+    const send = (requestId: string, body: string) =>
+      fetch(server.address + work.path, {
         method: "POST",
         headers: { ...headers, "x-request-id": requestId },
-        body: JSON.stringify({ text }),
+        body,
       })
     for (const [index, requestId] of requests.entries()) {
-      const { data } = await (await send(requestId, "Words.")).json()
+      const { data } = await (await send(requestId, work.body)).json()
       const run = { id: data.id, accountId: userId, credits: index === 0 ? data.cost : 0 }
       expect(await lineOf(server, requestId)).toMatchObject({ run })
     }
     const refused = `request-${randomBytes(8).toString("hex")}`
-    expect((await send(refused, "Other words.")).status).toBe(422)
+    expect((await send(refused, "{")).status).toBe(400)
     expect(await lineOf(server, refused)).not.toHaveProperty("run")
   })
 
@@ -201,23 +202,25 @@ describe.each(listeners)("%s", (listener) => {
     const { secret } = await freshKey()
     const before = await metricsOf(server)
     const headers = { "x-api-key": secret, "content-type": "application/json" }
-    const send = (body: string) => fetch(`${server.address}/api/v1/me/run`, { method: "POST", headers, body })
-    expect((await send('{"text":"Words that are counted."}')).status).toBe(200)
-    expect((await send('{"text":1}')).status).toBe(400)
+    const send = (body: string) => fetch(server.address + work.path, { method: "POST", headers, body })
+    const charged = await send(work.body)
+    expect(charged.status).toBe(200)
+    const { cost } = (await charged.json()).data
+    expect((await send("{")).status).toBe(400)
     await get("/api/v1/me", { "x-api-key": secret })
     await get(`/api/v1/${randomBytes(8).toString("hex")}`)
     const after = await metricsOf(server)
     const increase = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
     const requests = (route: string, status: number, method: string) =>
       increase(`${slug}_http_requests_total{route="${route}",status="${status}",method="${method}"}`)
-    expect(requests("/api/v1/me/run", 200, "POST")).toBe(1)
-    expect(requests("/api/v1/me/run", 400, "POST")).toBe(1)
+    expect(requests(work.path, 200, "POST")).toBe(1)
+    expect(requests(work.path, 400, "POST")).toBe(1)
     expect(requests("/api/v1/me", 200, "GET")).toBe(1)
     expect(requests("none", 404, "GET")).toBe(1)
-    expect(increase(`${slug}_http_request_duration_seconds_count{route="/api/v1/me/run"}`)).toBe(2)
+    expect(increase(`${slug}_http_request_duration_seconds_count{route="${work.path}"}`)).toBe(2)
     expect(increase(`${slug}_runs_total{outcome="settled"}`)).toBe(1)
-    expect(increase(`${slug}_credits_total{kind="reserved"}`)).toBe(10)
-    expect(increase(`${slug}_credits_total{kind="settled"}`)).toBe(1)
+    expect(increase(`${slug}_credits_total{kind="reserved"}`)).toBe(work.maxCost)
+    expect(increase(`${slug}_credits_total{kind="settled"}`)).toBe(cost)
     for (const name of [
       `${slug}_ratelimit_degraded_total`,
       `${slug}_pool_connections{state="idle"}`,

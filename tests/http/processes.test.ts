@@ -14,6 +14,7 @@ import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { listeners, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { work } from "@/tests/support/work"
 
 // How the processes of `npm start` start and stop.
 
@@ -57,7 +58,7 @@ describe("one process", () => {
   })
 
   test("on shutdown, a process completes the run in progress and exits without logging an error", async () => {
-    const run = request(`${server.address}/api/v1/me/run`, {
+    const run = request(server.address + work.path, {
       method: "POST",
       headers: { "x-api-key": await freshKey(), "content-type": "application/json", expect: "100-continue" },
     })
@@ -72,8 +73,8 @@ describe("one process", () => {
     await new Promise((continued) => run.once("continue", continued))
     const stopped = server.stop()
     await expect.poll(() => status(server, "x")).toBe(0)
-    run.end('{"text":"A sentence that comes late."}')
-    expect(await received).toMatchObject({ statusCode: 200, body: { data: { cost: 1 } } })
+    run.end(work.body)
+    expect(await received).toMatchObject({ statusCode: 200, body: { data: { cost: expect.any(Number) } } })
     await stopped
     expect(await server.exited).toBe(0)
     expect(server.output()).not.toMatch(/error/i)

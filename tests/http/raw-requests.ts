@@ -1,4 +1,5 @@
 import { kinds } from "@/lib/surfaces"
+import { work } from "@/tests/support/work"
 
 // The bytes that raw connections send, and every response to them: raw-sockets.test.ts sends those that both listeners
 // respond to alike, listeners-agree.test.ts the differences.
@@ -15,8 +16,10 @@ type Difference = readonly [
 /** A placeholder of the same length as a key, replaced by a valid key before it is sent. */
 export const key = kinds.user.prefix + "K".repeat(49)
 const close = "Connection: close"
-const body = '{"text":"a"}'
-const chunked = `c\r\n${body}\r\n0\r\n\r\n`
+const { body, path } = work
+const length = `Content-Length: ${body.length}`
+const chunkSize = body.length.toString(16)
+const chunked = `${chunkSize}\r\n${body}\r\n0\r\n\r\n`
 
 function request(requestLine: string, ...headers: string[]): string {
   return [requestLine, "Host: a", `x-api-key: ${key}`, ...headers, "", ""].join("\r\n")
@@ -30,7 +33,7 @@ function last(target: string, ...headers: string[]): string {
 const me = last("/api/v1/me")
 
 function run(headers: readonly string[], sent: string): string {
-  return request("POST /api/v1/me/run HTTP/1.1", ...headers) + sent
+  return request(`POST ${path} HTTP/1.1`, ...headers) + sent
 }
 
 const runEnding = (headers: readonly string[], sent: string) => run([close, ...headers], sent)
@@ -64,24 +67,29 @@ export const sameResponses: readonly Row[] = [
     [request("GET /api/v1/me HTTP/1.1", "Connection: close, x-api-key")],
     ["200"],
   ],
-  ["an unknown Expect value", [runEnding(["Content-Length: 12", "Expect: 200-ok"], body)], ["417 without a body"]],
-  ["Expect: 100-continue", [runEnding(["Content-Length: 12", "Expect: 100-continue"], body)], ["200"]],
+  ["an unknown Expect value", [runEnding([length, "Expect: 200-ok"], body)], ["417 without a body"]],
+  ["Expect: 100-continue", [runEnding([length, "Expect: 100-continue"], body)], ["200"]],
   [
     "a GET body that looks like a request",
     [request("GET /api/v1/me HTTP/1.1", `Content-Length: ${me.length}`) + me, me],
     ["200", "200"],
   ],
-  ["a chunk with an extension", [runEnding(["Transfer-Encoding: chunked"], `c;a=b\r\n${body}\r\n0\r\n\r\n`)], ["200"]],
+  [
+    "a chunk with an extension",
+    [runEnding(["Transfer-Encoding: chunked"], `${chunkSize};a=b\r\n${body}\r\n0\r\n\r\n`)],
+    ["200"],
+  ],
   [
     "trailers with the names of headers",
-    [runEnding(["Transfer-Encoding: chunked"], `c\r\n${body}\r\n0\r\nx-api-key: x\r\nIdempotency-Key: a b\r\n\r\n`)],
+    [
+      runEnding(
+        ["Transfer-Encoding: chunked"],
+        `${chunkSize}\r\n${body}\r\n0\r\nx-api-key: x\r\nIdempotency-Key: a b\r\n\r\n`,
+      ),
+    ],
     ["200"],
   ],
-  [
-    "a header name similar to Transfer-Encoding",
-    [runEnding(["Content-Length: 12", "Transfer_Encoding: chunked"], body)],
-    ["200"],
-  ],
+  ["a header name similar to Transfer-Encoding", [runEnding([length, "Transfer_Encoding: chunked"], body)], ["200"]],
   [
     "chunks that are declared as compressed",
     [runEnding(["Transfer-Encoding: gzip, chunked"], chunked)],
@@ -112,11 +120,7 @@ export const sameResponses: readonly Row[] = [
   ["%00", [last("/api/v1/me%00")], ["404 not_found"]],
   ["encoded line breaks", [last("/api/v1/me%0d%0aX-Injected:%20yes")], ["404 not_found"]],
   [".rsc", [last("/api/v1/me.rsc")], ["404 not_found"]],
-  [
-    "POST to a path with .rsc",
-    [request("POST /api/v1/me/run.rsc HTTP/1.1", close, "Content-Length: 12") + body],
-    ["404 not_found"],
-  ],
+  ["POST to a path with .rsc", [request(`POST ${path}.rsc HTTP/1.1`, close, length) + body], ["404 not_found"]],
   ["the parameter _rsc", [last("/api/v1/me?_rsc=1")], ["400 bad_request"]],
   ["a path of Next's page data", [last("/_next/data/x/api/v1/me.json")], ["404 not_found"]],
   [
@@ -124,7 +128,7 @@ export const sameResponses: readonly Row[] = [
     [last("/api/v1/me", "RSC: 1", "Next-Router-State-Tree: []", "Next-Router-Prefetch: 1")],
     ["200"],
   ],
-  ["a Next-Action header", [runEnding(["Next-Action: x", "Content-Length: 12"], body)], ["200"]],
+  ["a Next-Action header", [runEnding(["Next-Action: x", length], body)], ["200"]],
   [
     "headers that bypass middleware",
     [last("/api/v1/me", `x-middleware-subrequest: ${"proxy:".repeat(5)}`, "x-nextjs-data: 1")],
@@ -189,7 +193,7 @@ export const malformed: readonly [name: string, sent: string, response: string][
   ["a query of 17 KB", last(`/api/v1/me/orders?limit=${"1".repeat(17_000)}`), "431 headers_too_large"],
   [
     "Content-Length before Transfer-Encoding",
-    run(["Content-Length: 12", "Transfer-Encoding: chunked"], `0\r\n\r\n${me}`),
+    run([length, "Transfer-Encoding: chunked"], `0\r\n\r\n${me}`),
     "400 bad_request",
   ],
   [
@@ -199,24 +203,28 @@ export const malformed: readonly [name: string, sent: string, response: string][
   ],
   [
     "two different Content-Length headers",
-    run(["Content-Length: 12", "Content-Length: 13"], body + me),
+    run([length, `Content-Length: ${body.length + 1}`], body + me),
     "400 bad_request",
   ],
-  ["two equal Content-Length headers", run(["Content-Length: 12", "Content-Length: 12"], body + me), "400 bad_request"],
-  ["a list of lengths in one header", run(["Content-Length: 12, 12"], body), "400 bad_request"],
+  ["two equal Content-Length headers", run([length, length], body + me), "400 bad_request"],
+  ["a list of lengths in one header", run([`${length}, ${body.length}`], body), "400 bad_request"],
   ["a negative Content-Length", run(["Content-Length: -1"], body), "400 bad_request"],
-  ["a Content-Length with a plus sign", run(["Content-Length: +12"], body), "400 bad_request"],
-  ["a hexadecimal Content-Length", run(["Content-Length: 0xc"], body), "400 bad_request"],
+  ["a Content-Length with a plus sign", run([`Content-Length: +${body.length}`], body), "400 bad_request"],
+  ["a hexadecimal Content-Length", run([`Content-Length: 0x${chunkSize}`], body), "400 bad_request"],
   ["a Content-Length beyond 64 bits", run(["Content-Length: 99999999999999999999"], body), "400 bad_request"],
   ["an empty Content-Length", run(["Content-Length: "], body), "400 bad_request"],
   ["an invalid chunk size", run(["Transfer-Encoding: chunked"], "zz\r\n"), "400 bad_request"],
   ["a negative chunk size", run(["Transfer-Encoding: chunked"], "-1\r\na\r\n0\r\n\r\n"), "400 bad_request"],
   ["a chunk size beyond 64 bits", run(["Transfer-Encoding: chunked"], "fffffffffffffffff\r\na\r\n"), "400 bad_request"],
   ["a chunk longer than its size", run(["Transfer-Encoding: chunked"], `1\r\n${body}\r\n0\r\n\r\n`), "400 bad_request"],
-  ["chunks whose lines end with LF", run(["Transfer-Encoding: chunked"], `c\n${body}\n0\n\n`), "400 bad_request"],
+  [
+    "chunks whose lines end with LF",
+    run(["Transfer-Encoding: chunked"], `${chunkSize}\n${body}\n0\n\n`),
+    "400 bad_request",
+  ],
   [
     "a chunk extension of 20 KB",
-    run(["Transfer-Encoding: chunked"], `c;a=${"x".repeat(20_000)}\r\n`),
+    run(["Transfer-Encoding: chunked"], `${chunkSize};a=${"x".repeat(20_000)}\r\n`),
     "413 payload_too_large",
   ],
   ["an unknown Transfer-Encoding", run(["Transfer-Encoding: xchunked"], chunked), "400 bad_request"],
@@ -233,7 +241,7 @@ export const malformed: readonly [name: string, sent: string, response: string][
   ["Transfer-Encoding: identity", run(["Transfer-Encoding: identity"], body), "400 bad_request"],
   [
     "a space before the colon of Transfer-Encoding",
-    run(["Content-Length: 12", "Transfer-Encoding : chunked"], body),
+    run([length, "Transfer-Encoding : chunked"], body),
     "400 bad_request",
   ],
 ]
@@ -243,8 +251,8 @@ export const truncated: readonly [name: string, sent: string][] = [
   ["half a request line", "GET /api/v1/me HTT"],
   ["an HTTP/0.9 request line", "GET /api/v1/me\r\n"],
   ["half of the request headers", "GET /api/v1/me HTTP/1.1\r\nHost: a\r\n"],
-  ["half a body", run(["Content-Length: 50"], body)],
-  ["chunks without the last one", run(["Transfer-Encoding: chunked"], `c\r\n${body}\r\n`)],
+  ["half a body", run([`Content-Length: ${body.length + 38}`], body)],
+  ["chunks without the last one", run(["Transfer-Encoding: chunked"], `${chunkSize}\r\n${body}\r\n`)],
 ]
 
 /** Where Next alone responds differently from our listener. docs/listeners.md has these rows, word for word. */
@@ -258,7 +266,7 @@ export const differences: readonly Difference[] = [
   ],
   [
     "malformed HTTP after a run",
-    [run(["Content-Length: 12"], `${body}nonsense\r\n\r\n`)],
+    [run([length], `${body}nonsense\r\n\r\n`)],
     ["200", "400 bad_request"],
     ["400 without a body"],
   ],

@@ -15,6 +15,7 @@ import { ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { work } from "@/tests/support/work"
 
 // The log of requests with keys under full load: while PostgreSQL cannot store it, and when processes end. Whatever
 // happens, the logged requests and those that are counted as unlogged add up to the responses.
@@ -168,7 +169,7 @@ describe("on SIGTERM every response that a client receives is in the log", () =>
     async (_, listener, given, exitCode) => {
       const server = await startTestServer(listener, { LOG_LEVEL: "silent", ...given() })
       const [key = expect.fail()] = await createKeys(1)
-      const sent = request(`${server.address}/api/v1/me/run`, {
+      const sent = request(server.address + work.path, {
         method: "POST",
         headers: { "x-api-key": key.secret, "content-type": "application/json", expect: "100-continue" },
         agent: false,
@@ -177,7 +178,7 @@ describe("on SIGTERM every response that a client receives is in the log", () =>
       await once(sent, "continue")
       const stopped = server.stop()
       await expect.poll(() => connects(server)).toBe(false)
-      sent.end(JSON.stringify({ text: "A sentence that comes late." }))
+      sent.end(work.body)
       const [response] = await once(sent, "response")
       expect(response.statusCode).toBe(200)
       response.resume()

@@ -34,6 +34,7 @@ import {
 import { ownerPool } from "@/tests/support/owner"
 import { isLong, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { work } from "@/tests/support/work"
 
 // Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
 // secrets appears in the server's output, traces, metrics, emails, database, pages or build.
@@ -176,8 +177,7 @@ async function misuse(key: string): Promise<void> {
 function misusesOf(key: string): Sent[] {
   const bearer = { authorization: `Bearer ${key}` }
   const json = { ...bearer, "content-type": "application/json" }
-  const run = { method: "POST", path: "/api/v1/me/run" }
-  const text = '{"text":"A text."}'
+  const run = { method: "POST", path: work.path }
   const endpoints = ["/api/v1/me", "/api/v1/admin/users", "/api/v1/me/credits?limit=0", "/api/v1/nothing"]
   const paths = [
     `/api/v1/me?key=${key}`,
@@ -207,18 +207,18 @@ function misusesOf(key: string): Sent[] {
     { cookie: `${cookieName("session")}=${key}; ${cookieName("device")}=${key}` },
     { origin: "https://evil.example", referer: `https://evil.example/${key}`, "user-agent": key, ...bearer },
   ]
-  const bodies = [`{"text":"A text.","key":"${key}"}`, `{"text":${key}`, `{"${key}":1}`, key]
+  const bodies = [work.body.replace("{", `{"key":"${key}",`), `{"key":${key}`, `{"${key}":1}`, key]
   return [
     ...endpoints.flatMap((path) => [bearer, { "x-api-key": key }].map((headers) => ({ path, headers }))),
     ...paths.map((path) => ({ path, headers: { cookie } })),
     ...paths.map((path) => ({ path, headers: { ...bearer, "x-request-id": key } })),
     ...["/api/v1/me", "/api-keys"].flatMap((path) => credentials.map((headers) => ({ path, headers }))),
-    ...credentials.map((headers) => ({ ...run, headers, body: text })),
-    { ...run, headers: { ...json, "x-request-id": key }, body: text },
+    ...credentials.map((headers) => ({ ...run, headers, body: work.body })),
+    { ...run, headers: { ...json, "x-request-id": key }, body: work.body },
     ...[key, `"${key}"`, `${key}-1`].map((idempotencyKey) => ({
       ...run,
       headers: { ...json, "idempotency-key": idempotencyKey },
-      body: text,
+      body: work.body,
     })),
     ...bodies.map((body) => ({ ...run, headers: json, body })),
     { method: "POST", path: "/api-keys", body: key, headers: { ...sameOriginHeaders(), cookie } },

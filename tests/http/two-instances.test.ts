@@ -9,6 +9,7 @@ import { startHaproxy } from "@/tests/support/haproxy"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { work } from "@/tests/support/work"
 
 // Two instances on one PostgreSQL and one Redis, behind HAProxy.
 
@@ -89,11 +90,11 @@ test("a call that is repeated at both instances is charged once and gets the sam
   const run = (key: string) =>
     ask({
       secret,
-      path: "/api/v1/me/run",
+      path: work.path,
       init: {
         method: "POST",
         headers: { "content-type": "application/json", "idempotency-key": key },
-        body: '{"text":"Sent twice, charged once."}',
+        body: work.body,
       },
     })
   const responses = await many(240, (index) => run(keys[index % keys.length] ?? ""))
@@ -128,11 +129,11 @@ test("when one instance dies, the other continues and replays the responses of t
   const { secret } = await account(1_000)
   const sent = {
     secret,
-    path: "/api/v1/me/run",
+    path: work.path,
     init: {
       method: "POST",
       headers: { "content-type": "application/json", "idempotency-key": "kept" },
-      body: '{"text":"Run by one, replayed by another."}',
+      body: work.body,
     },
   }
   const before = await ask({ ...sent, instance: "1" })

@@ -19,6 +19,7 @@ import {
   storedFrom,
   unknownIn,
 } from "@/tests/support/watching"
+import { work } from "@/tests/support/work"
 
 // The alerts and the dashboard in ops against the metrics that servers really have. tests/alerts checks that each alert
 // fires.
@@ -64,8 +65,7 @@ async function metricsText(given: Given): Promise<string> {
   const { secret } = await createKey({ user, surface: "user" })
   const server = await startTestServer("lean", { METRICS_TOKEN, ...given })
   const headers = { "x-api-key": secret, "content-type": "application/json" }
-  const body = '{"text":"Words."}'
-  expect((await fetch(`${server.address}/api/v1/me/run`, { method: "POST", headers, body })).status).toBe(200)
+  expect((await fetch(server.address + work.path, { method: "POST", headers, body: work.body })).status).toBe(200)
   expect((await fetch(`${server.address}/sign-in`)).status).toBe(200)
   const authorization = `Bearer ${METRICS_TOKEN}`
   const text = async () => (await fetch(`${server.address}/metrics`, { headers: { authorization } })).text()

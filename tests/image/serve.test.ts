@@ -17,6 +17,7 @@ import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/s
 import { ownerPool } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { work } from "@/tests/support/work"
 
 // The image serves with two processes, a shared Redis and a mail server, as one deploys it; contract.test.ts calls its API.
 
@@ -84,7 +85,7 @@ test("every page and document that is reachable by links renders, for guests and
   expect(failed).toEqual([])
   const expected = ["/docs", "/docs/user", "/docs/leaks", "/llms.txt", "/api/v1/me/skill.md", "/api/v1/openapi.json"]
   expect([...guest.keys()]).toEqual(expect.arrayContaining(expected))
-  expect([...staff.keys()]).toEqual(expect.arrayContaining(["/admin/users", "/admin/audit", "/api-keys"]))
+  expect([...staff.keys()]).toEqual(expect.arrayContaining(["/admin/users", "/admin/orders", "/api-keys"]))
 })
 
 test("files, and images that are drawn on request, are served", async () => {
@@ -130,9 +131,9 @@ test("a customer signs up by email, uploads a picture, and calls the API", async
   const { secret } = await createKey({ user, surface: "user" })
   const run = await ask(server, {
     method: "POST",
-    path: "/api/v1/me/run",
+    path: work.path,
     headers: { "x-api-key": secret, "content-type": "application/json" },
-    body: '{"text":"Words."}',
+    body: work.body,
   })
   expect(run.status).toBe(200)
 })

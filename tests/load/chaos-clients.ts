@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Random } from "@/prisma/random"
 import { exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { longerBody, otherBodies, work } from "@/tests/support/work"
 
 /** `granted`: the sum of all credits that the account has received. */
 export type Account = { id: string; keys: [string, ...string[]]; granted: number }
@@ -13,9 +14,7 @@ export type Accounts = [Account, ...Account[]]
 export type Call = {
   account: Account
   idempotencyKey: string
-  text: string
-  words: number
-  cost: number
+  body: string
   /** The bodies of all responses with status 200, including replays. */
   bodies: string[]
   /** When the next attempt may be sent. */
@@ -29,21 +28,8 @@ export type Phase = "call" | "finish" | "end"
 
 type RunResponse = { status: number; body: string; replayed: boolean; retryAfterMs: number }
 
-const wordsACredit = 100
 const maxOpen = 500
 const maxOpenOfPoor = 60
-const vocabulary = [
-  "invoice",
-  "ledger",
-  "balance",
-  "credit",
-  "account",
-  "settle",
-  "reserve",
-  "the",
-  "of",
-  "and",
-] as const
 
 /** Statuses after which a call is retried: too few credits or limit reached, key in use, too many requests, database unavailable. */
 const retryable = new Set([402, 409, 429, 503])
@@ -60,7 +46,7 @@ async function createAccount(keys: number, granted: number): Promise<Account> {
   const user = await createUser()
   const periods = ["day", "week", "month", "never"] as const
   const newKey = async (index: number) => {
-    const limit = { spendLimit: 10 * (index - 1), spendPeriod: periods[(index >> 1) % 4] ?? "never" }
+    const limit = { spendLimit: work.maxCost * (index - 1), spendPeriod: periods[(index >> 1) % 4] ?? "never" }
     return (await createKey({ user, surface: "user", ...(index % 2 === 1 && limit) })).secret
   }
   const account: Account = { id: user.id, keys: [await newKey(0)], granted }
@@ -99,13 +85,10 @@ export function createClients({
   }
 
   function newCall(): Call {
-    const words = random.between(1, 1_000)
     const call: Call = {
       account: chooseAccount(),
       idempotencyKey: randomUUID(),
-      text: Array.from({ length: words }, () => random.pick(vocabulary)).join(" "),
-      words,
-      cost: Math.ceil(words / wordsACredit),
+      body: longerBody(random.between(1, 60)),
       bodies: [],
       due: 0,
       keyInUse: false,
@@ -122,15 +105,14 @@ export function createClients({
   }
 
   /** @returns undefined if no complete response arrived */
-  async function send(call: Call, input: string, timeoutMs?: number): Promise<RunResponse | undefined> {
+  async function send(call: Call, body: string, timeoutMs?: number): Promise<RunResponse | undefined> {
     count("requests")
     const headers = {
       Authorization: `Bearer ${random.pick(call.account.keys)}`,
       "Content-Type": "application/json",
       "Idempotency-Key": call.idempotencyKey,
     }
-    const url = `${random.pick(addresses)}/api/v1/me/run`
-    const body = JSON.stringify({ text: input })
+    const url = random.pick(addresses) + work.path
     const response = await exchange(url, { method: "POST", headers, body }, timeoutMs)
     count(String(response?.status ?? "lost"))
     if (!response) return undefined
@@ -154,8 +136,8 @@ export function createClients({
     call.due = Number.POSITIVE_INFINITY
     call.keyInUse = false
     const timeoutMs = random.chance(0.1) ? random.between(1, 30) : undefined
-    const sent = [send(call, call.text, timeoutMs)]
-    if (random.chance(0.15)) sent.push(send(call, call.text))
+    const sent = [send(call, call.body, timeoutMs)]
+    if (random.chance(0.15)) sent.push(send(call, call.body))
     const responses = (await Promise.all(sent)).filter((response) => response !== undefined)
     for (const response of responses) accept(call, response)
     if (call.bodies.length === 0) return scheduleRetry(call, responses.at(-1))
@@ -174,7 +156,7 @@ export function createClients({
 
   /** A retry of an acknowledged call replays the stored response, whatever the current balance is. */
   async function sendAgain(call: Call): Promise<void> {
-    const response = await send(call, call.text)
+    const response = await send(call, call.body)
     if (!response || response.status === 429 || response.status === 503) return
     accept(call, response)
     if (response.status === 200 && response.replayed) count("replayed")
@@ -182,7 +164,8 @@ export function createClients({
   }
 
   async function sendAnotherBody(call: Call): Promise<void> {
-    const response = await send(call, `Another text: ${call.text.slice(0, 100)}`)
+    const other = [work.body, ...otherBodies].find((body) => body !== call.body)
+    const response = other && (await send(call, other))
     if (!response || response.status === 429 || response.status === 503) return
     if (response.status !== 422)
       onViolation(`Another body with a used Idempotency-Key returned ${response.status}: ${response.body}`)

@@ -19,12 +19,13 @@ import { exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { ownerPool, useDatabase } from "@/tests/support/owner"
+import { work } from "@/tests/support/work"
 
 // A database is backed up under load, lost, and restored to a moment between two acknowledged runs, twice, with the
 // commands of docs/backup.md. The tests are the steps of one rehearsal, in order.
 
 /** A run and the times, by this machine's clock, between which it was sent and acknowledged. */
-type Call = { key: string; idempotencyKey: string; text: string; sent: number; told?: { at: number; body: string } }
+type Call = { key: string; idempotencyKey: string; sent: number; told?: { at: number; body: string } }
 
 const run = promisify(execFile)
 const clients = 8
@@ -85,13 +86,13 @@ async function customer() {
   return { id: user.id, key: secret, keyId: key.id }
 }
 
-function send({ key, idempotencyKey, text }: Call) {
+function send({ key, idempotencyKey }: Call) {
   const headers = { "x-api-key": key, "content-type": "application/json", "idempotency-key": idempotencyKey }
-  return exchange(`${server.address}/api/v1/me/run`, { method: "POST", headers, body: JSON.stringify({ text }) })
+  return exchange(server.address + work.path, { method: "POST", headers, body: work.body })
 }
 
 async function call(key: string): Promise<Call> {
-  const made: Call = { key, idempotencyKey: randomUUID(), text: "Some words of a text.", sent: Date.now() }
+  const made: Call = { key, idempotencyKey: randomUUID(), sent: Date.now() }
   calls.push(made)
   const response = await send(made)
   if (response?.status === 200) made.told = { at: Date.now(), body: response.body }

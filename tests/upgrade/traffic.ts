@@ -4,13 +4,13 @@ import type { Random } from "@/prisma/random"
 import { type Charged, reportViolation } from "@/tests/load/chaos-checks"
 import type { Account } from "@/tests/load/chaos-clients"
 import { type Exchange, exchange } from "@/tests/support/exchange"
+import { longerBody, work } from "@/tests/support/work"
 import type { Instance } from "./instances"
 
 export type Customer = Account & { email: string; session: string }
 export type Operator = { email: string; session: string; key: string }
 type Call = Charged & { account: Account }
 
-const wordsACredit = 100
 const lists = ["orders", "users", "audit", "credits?limit=20", "stats"]
 
 /** Sends requests to the instances of a pool, of which some come and go, and reports every response that is wrong. */
@@ -62,15 +62,12 @@ export function createTraffic(
 
   /** A run is sent to one instance, and again with its Idempotency-Key, also to one of the other build; sometimes to both at once. */
   async function run(account: Customer): Promise<void> {
-    const words = random.between(1, 300)
     const idempotencyKey = randomUUID()
-    const call: Call = { account, idempotencyKey, words, cost: Math.ceil(words / wordsACredit), bodies: [] }
-    const body = JSON.stringify({
-      text: Array.from({ length: words }, () => random.pick(["credit", "the", "of"])).join(" "),
-    })
+    const body = longerBody(random.between(1, 20))
+    const call: Call = { account, idempotencyKey, body, bodies: [] }
     const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey }
     const attempt = (at: Instance) =>
-      send(at, "/api/v1/me/run", () => random.pick(account.keys), { method: "POST", headers, body }, [200, 409])
+      send(at, work.path, () => random.pick(account.keys), { method: "POST", headers, body }, [200, 409])
     const first = anyInstance()
     const both = random.chance(0.2) ? [first, another(first)] : [first]
     const responses = await Promise.all(both.map(attempt))

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, test } from "vitest"
+import { afterEach, beforeAll, expect, test, vi } from "vitest"
 import { db } from "@/lib/platform/postgres/prisma"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { POST } from "./route"
@@ -19,12 +19,12 @@ afterEach(() => {
 
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream
 
-async function post(body: Body, headers: Record<string, string> = {}, search = "") {
+async function post(body: Body, headers: Record<string, string> = {}, search = "", secret = caller.secret) {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body
   const response = await POST(
     new Request(`http://localhost:3000/api/v1/me/run${search}`, {
       method: "POST",
-      headers: { "x-api-key": caller.secret, ...headers },
+      headers: { "x-api-key": secret, ...headers },
       body: bytes,
       duplex: "half",
     } as RequestInit),
@@ -57,7 +57,6 @@ test.each([
   ["a text after a byte order mark", `\uFEFF${bodyOf("A word.")}`],
   ["escape sequences", '{"te\\u0078t":"\\u0041 word."}'],
   ["a surrogate pair in two escape sequences", '{"text":"\\ud83d\\ude00"}'],
-  ["a text without a word", bodyOf("… — !")],
   ["a text of spaces", bodyOf("   ")],
   ["1,000 words", bodyOf("word ".repeat(1_000))],
   ["20,000 characters", bodyOf("a".repeat(20_000))],
@@ -83,6 +82,7 @@ test.each([
 
 test.each([
   ["a space", " ", 1],
+  ["a text without a word", "… — !", 1],
   ["2,000 line feeds", "\n".repeat(2_000), 1],
   ["2,001 line feeds", "\n".repeat(2_001), 2],
   ["a word of 20,000 characters", "a".repeat(20_000), 10],
@@ -126,6 +126,39 @@ test.each([
   ["30,000 nested arrays", `{"text":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, /nested deeper than 32 levels/],
 ])("%s: returns 400 and reserves nothing", async (_case, body, message) => {
   await expectRefusal(post(body), 400, "bad_request", message)
+})
+
+test.each(["-0", "1e400", "true", "null", "[]", "{}", '["a"]'])("the text %s returns 400", async (value) => {
+  await expectRefusal(post(`{"text":${value}}`), 400, "bad_request", /^text must be a string\.$/)
+})
+
+test.each(["a", " ", "a ", ".", "'", "\\"])("no regular expression is slow on a body full of %j", async (part) => {
+  const started = performance.now()
+  await expectRefusal(post(bodyOf(part.repeat(30_000))), 400, "bad_request", /at most 20000 characters/)
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
+test.each([
+  ["with too low a balance", 9, {}],
+  ["beyond its key's limit", 30, { spendLimit: 0, spendPeriod: "month" }],
+] as const)("a call %s is refused before its text is segmented", async (_name, balance, limit) => {
+  const user = await createUser()
+  await grantCredits(user.id, balance)
+  const { secret } = await createKey({ user, surface: "user", ...limit })
+  const segment = vi.spyOn(Intl.Segmenter.prototype, "segment")
+  expect((await post(bodyOf("word ".repeat(900)), {}, "", secret)).status).toBe(402)
+  expect(segment).not.toHaveBeenCalled()
+})
+
+test("a text with too many words is refused by the work: nothing is charged, and its idempotency key is free", async () => {
+  const before = await db().creditAccount.findUniqueOrThrow({ where: { userId: caller.id } })
+  const key = { "idempotency-key": "too-many-words" }
+  const message = "text must have at most 1000 words."
+  const refused = await post(bodyOf("word ".repeat(1_001)), key)
+  expect(refused).toEqual({ status: 400, body: { error: { code: "bad_request", message } } })
+  const after = await db().creditAccount.findUniqueOrThrow({ where: { userId: caller.id } })
+  expect(after.balance).toBe(before.balance)
+  expect((await post(bodyOf("A word."), key)).body.data.cost).toBe(1)
 })
 
 test.each([

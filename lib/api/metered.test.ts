@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest"
 import { z } from "zod"
-import { refuse } from "@/lib/api/errors"
-import { userMetered } from "@/lib/api/metered"
 import { readBalance } from "@/lib/credits/balance"
 import { sweep } from "@/lib/credits/ledger"
 import type { Worked } from "@/lib/credits/run"
@@ -17,7 +15,20 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { isSigned } from "@/tests/support/log-lines"
 import { createResults, storeResult } from "@/tests/support/results"
-import { POST } from "./route"
+import { refuse } from "./errors"
+import { userMetered } from "./metered"
+
+const path = "/api/v1/me/work"
+
+/** The body says what the work costs. */
+const { POST } = userMetered({
+  summary: "A test",
+  maxCost: 10,
+  costOf: ({ credits }) => credits,
+  body: z.strictObject({ credits: z.int().min(1).max(10) }),
+  result: z.object({ spent: z.int() }),
+  work: async ({ credits }) => ({ result: { spent: credits }, cost: credits }),
+})
 
 /** No test may leave the ledger inconsistent. */
 afterAll(async () => {
@@ -49,7 +60,7 @@ async function call(post: typeof POST, secret: string, body: unknown, { key, sig
   const headers = { "x-api-key": secret, "content-type": "application/json", ...(key && { "idempotency-key": key }) }
   const payload = typeof body === "string" ? body : JSON.stringify(body)
   const response = await post(
-    new Request("http://localhost:3000/api/v1/me/run", {
+    new Request(`http://localhost:3000${path}`, {
       method: "POST",
       headers,
       body: payload,
@@ -86,9 +97,8 @@ async function history(userId: string) {
 
 const noHistory = { runs: [], entries: [] }
 
-/** A text that costs this many credits. */
-function textOf(credits: number) {
-  return { text: "word ".repeat(credits * 100).trim() }
+function costing(credits: number) {
+  return { credits }
 }
 
 /** A metered endpoint with the given work; a call may cost up to 10. */
@@ -130,8 +140,7 @@ async function expire(runId: string) {
 
 test("a call reserves its maximum cost, runs, and releases the unused credits", async () => {
   const { id, secret } = await customer({ balance: 100 })
-  const text = "The quick brown fox jumps over the lazy dog. The dog does not mind."
-  const response = await call(POST, secret, { text })
+  const response = await call(POST, secret, costing(1))
   expect(response.status).toBe(200)
   expect(response.headers.get("idempotency-replayed")).toBeNull()
   expect(response.body).toEqual({
@@ -139,7 +148,7 @@ test("a call reserves its maximum cost, runs, and releases the unused credits", 
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       cost: 1,
       balance: 99,
-      result: { words: 14, sentences: 2, readingSeconds: 4, keyTerms: expect.any(Array) },
+      result: { spent: 1 },
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     },
   })
@@ -157,7 +166,7 @@ test.each([
   async (_a, limit, reserving) => {
     const { secret } = await customer({ balance: 100, ...limit })
     const query = vi.spyOn(pg.Client.prototype, "query")
-    const response = await call(POST, secret, textOf(3), { key: randomUUID() })
+    const response = await call(POST, secret, costing(3), { key: randomUUID() })
     const statements: unknown[] = query.mock.calls
       .filter((_call, index) => applicationOf(query.mock.contexts[index]) !== logApplication)
       .map(([statement]) => statement)
@@ -173,7 +182,7 @@ test.each([
   [10, 200],
 ])("with a balance of %s, a call that may cost 10 returns %s", async (balance, status) => {
   const { id, secret } = await customer({ ...(balance !== undefined && { balance }) })
-  const response = await call(POST, secret, textOf(10))
+  const response = await call(POST, secret, costing(10))
   expect(response.status).toBe(status)
   if (status === 200) {
     expect(await history(id)).toEqual({ runs: ["settled 10"], entries: ["reserve -10"] })
@@ -188,9 +197,9 @@ test.each([
 test("a call that could cost more than is left of its key's spending limit returns 402 and charges nothing", async () => {
   const { id, secret } = await customer({ balance: 100, limit: 6 })
   const key = randomUUID()
-  const first = await call(POST, secret, textOf(3), { key })
+  const first = await call(POST, secret, costing(3), { key })
   expect(first.status).toBe(200)
-  const refused = await call(POST, secret, textOf(4))
+  const refused = await call(POST, secret, costing(4))
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([402, null])
   const message =
     /^This key may spend 6 credits per month\. Spent: 3; held by running calls: 0; this call: up to 4\. The limit resets at \d{4}-\d\d-01T00:00:00\.000Z\. Nothing was charged\.$/
@@ -199,11 +208,11 @@ test("a call that could cost more than is left of its key's spending limit retur
   const unpriced = metered(async () => expect.fail("The work must not start"))
   const upToTen = refusal("key_limit_reached", expect.stringContaining("up to 10."))
   expect((await call(unpriced, secret, { text: "x" })).body).toEqual(upToTen)
-  expect((await call(POST, secret, textOf(3))).status).toBe(200)
+  expect((await call(POST, secret, costing(3))).status).toBe(200)
   // The limit is used up: a retry is still a replay, and another body still a mistake.
-  expect((await call(POST, secret, textOf(3), { key })).text).toBe(first.text)
-  expect((await call(POST, secret, textOf(2), { key })).status).toBe(422)
-  expect((await call(POST, secret, { text: "x" })).body).toEqual(refusal("key_limit_reached"))
+  expect((await call(POST, secret, costing(3), { key })).text).toBe(first.text)
+  expect((await call(POST, secret, costing(2), { key })).status).toBe(422)
+  expect((await call(POST, secret, costing(1))).body).toEqual(refusal("key_limit_reached"))
   expect(await history(id)).toEqual({
     runs: ["settled 3", "settled 3"],
     entries: ["reserve -10", "settle 7", "reserve -10", "settle 7"],
@@ -213,19 +222,19 @@ test("a call that could cost more than is left of its key's spending limit retur
 test("a spending limit that never resets says so, and a balance that is too low is reported first", async () => {
   const { id, secret } = await customer({ balance: 10, limit: 0 })
   await db().apiKey.updateMany({ where: { userId: id }, data: { spendPeriod: "never" } })
-  const refused = await call(POST, secret, textOf(1))
+  const refused = await call(POST, secret, costing(1))
   const message =
     "This key may spend 0 credits in total. Spent: 0; held by running calls: 0; this call: up to 1. The limit never resets. Nothing was charged."
   expect(refused.body).toEqual(refusal("key_limit_reached", message))
   await pool().query("UPDATE api_keys SET spend_limit = NULL, spend_period = NULL WHERE user_id = $1", [id])
-  expect((await call(POST, secret, textOf(1))).status).toBe(200)
+  expect((await call(POST, secret, costing(1))).status).toBe(200)
   await pool().query("UPDATE api_keys SET spend_limit = 0, spend_period = 'day' WHERE user_id = $1", [id])
-  expect((await call(POST, secret, textOf(1))).body).toEqual(refusal("insufficient_credits"))
+  expect((await call(POST, secret, costing(1))).body).toEqual(refusal("insufficient_credits"))
 })
 
 test("without an Idempotency-Key, two identical calls are charged twice", async () => {
   const { id, secret } = await customer({ balance: 100 })
-  const [one, other] = [await call(POST, secret, textOf(2)), await call(POST, secret, textOf(2))]
+  const [one, other] = [await call(POST, secret, costing(2)), await call(POST, secret, costing(2))]
   expect([one.body.data.balance, other.body.data.balance]).toEqual([98, 96])
   expect(one.body.data.id).not.toBe(other.body.data.id)
   expect((await balanceOf(id)).balance).toBe(96)
@@ -234,11 +243,11 @@ test("without an Idempotency-Key, two identical calls are charged twice", async 
 test("a retry with the same key returns the first response byte for byte and is not charged", async () => {
   const { id, secret } = await customer({ balance: 100 })
   const key = randomUUID()
-  const first = await call(POST, secret, textOf(2), { key })
+  const first = await call(POST, secret, costing(2), { key })
   expect(first.status).toBe(200)
-  await call(POST, secret, textOf(5))
+  await call(POST, secret, costing(5))
   for (const spelling of [key, `"${key}"`, ` ${key} `]) {
-    const retry = await call(POST, secret, textOf(2), { key: spelling })
+    const retry = await call(POST, secret, costing(2), { key: spelling })
     expect([retry.status, retry.text]).toEqual([200, first.text])
     expect(retry.headers.get("idempotency-replayed")).toBe("true")
     expect(retry.headers.get("content-type")).toBe("application/json")
@@ -250,10 +259,10 @@ test("a retry with the same key returns the first response byte for byte and is 
 test("a retry returns the stored response even when the balance is 0", async () => {
   const { id, secret } = await customer({ balance: 10 })
   const key = randomUUID()
-  const first = await call(POST, secret, textOf(10), { key })
+  const first = await call(POST, secret, costing(10), { key })
   expect(first.body.data.balance).toBe(0)
-  expect((await call(POST, secret, textOf(10), { key })).text).toBe(first.text)
-  expect((await call(POST, secret, textOf(10))).status).toBe(402)
+  expect((await call(POST, secret, costing(10), { key })).text).toBe(first.text)
+  expect((await call(POST, secret, costing(10))).status).toBe(402)
   expect(await balanceOf(id)).toEqual({ balance: 0, held: 0 })
 })
 
@@ -262,11 +271,11 @@ test("an Idempotency-Key is shared by all API keys of an owner, and separate for
   const other = await customer({ balance: 50 })
   const key = randomUUID()
   const [first, retry] = [
-    await call(POST, one.secrets[0] ?? "", textOf(2), { key }),
-    await call(POST, one.secrets[1] ?? "", textOf(2), { key }),
+    await call(POST, one.secrets[0] ?? "", costing(2), { key }),
+    await call(POST, one.secrets[1] ?? "", costing(2), { key }),
   ]
   expect(retry.text).toBe(first.text)
-  const theirs = await call(POST, other.secret, textOf(3), { key })
+  const theirs = await call(POST, other.secret, costing(3), { key })
   expect(theirs.status).toBe(200)
   expect(theirs.headers.get("idempotency-replayed")).toBeNull()
   expect(theirs.body.data).toMatchObject({ cost: 3, balance: 47 })
@@ -274,7 +283,7 @@ test("an Idempotency-Key is shared by all API keys of an owner, and separate for
   expect(await balanceOf(one.id)).toEqual({ balance: 48, held: 0 })
   // An owner with too few credits does not get another owner's response either.
   const poor = await customer({ balance: 9 })
-  const refused = await call(POST, poor.secret, textOf(2), { key })
+  const refused = await call(POST, poor.secret, costing(2), { key })
   expect([refused.status, refused.body]).toEqual([402, refusal("insufficient_credits")])
 })
 
@@ -315,12 +324,12 @@ test("a different body with the same key returns 422 and changes nothing, both w
 test("an Idempotency-Key belongs to one endpoint: the same key and body at another path return 422", async () => {
   const { secret } = await customer({ balance: 100 })
   const key = randomUUID()
-  expect((await call(POST, secret, { text: "one" }, { key })).status).toBe(200)
+  expect((await call(POST, secret, costing(1), { key })).status).toBe(200)
   const headers = { "x-api-key": secret, "idempotency-key": key, "content-type": "application/json" }
   const request = new Request("http://localhost:3000/api/v1/me/other", {
     method: "POST",
     headers,
-    body: '{"text":"one"}',
+    body: JSON.stringify(costing(1)),
   })
   expect((await POST(request)).status).toBe(422)
 })
@@ -348,11 +357,11 @@ test("while a call runs, its credits are held and a retry returns 409 with Retry
 test("402 stores nothing: after a grant, a call with the same key runs", async () => {
   const { id, secret } = await customer({ balance: 9 })
   const key = randomUUID()
-  expect((await call(POST, secret, textOf(1), { key })).status).toBe(402)
-  expect((await call(POST, secret, textOf(2), { key })).status).toBe(402)
+  expect((await call(POST, secret, costing(1), { key })).status).toBe(402)
+  expect((await call(POST, secret, costing(2), { key })).status).toBe(402)
   expect(await history(id)).toEqual(noHistory)
   await grantCredits(id, 1)
-  const response = await call(POST, secret, textOf(3), { key })
+  const response = await call(POST, secret, costing(3), { key })
   expect(response.body.data).toMatchObject({ cost: 3, balance: 7 })
   expect(response.headers.get("idempotency-replayed")).toBeNull()
 })
@@ -360,7 +369,7 @@ test("402 stores nothing: after a grant, a call with the same key runs", async (
 test("an invalid Idempotency-Key returns 400 and reserves nothing", async () => {
   const { id, secret } = await customer({ balance: 100 })
   for (const key of ['""', "order 42", "x".repeat(256), "ordér", "a, b"]) {
-    const response = await call(POST, secret, textOf(1), { key })
+    const response = await call(POST, secret, costing(1), { key })
     expect(response.status).toBe(400)
     expect(response.body).toEqual(refusal("bad_request", expect.stringContaining("Idempotency-Key must be")))
   }
@@ -370,16 +379,16 @@ test("an invalid Idempotency-Key returns 400 and reserves nothing", async () => 
 test("an Idempotency-Key expires after 24 hours by the clock of the database; the same call is then a new one", async () => {
   const { id, secret } = await customer({ balance: 100 })
   const key = randomUUID()
-  const first = await call(POST, secret, textOf(2), { key })
+  const first = await call(POST, secret, costing(2), { key })
   const age = (interval: string) =>
     pool().query("UPDATE runs SET ended_at = now() - $2::interval WHERE id = $1", [first.body.data.id, interval])
   await age("23 hours 59 minutes")
-  expect((await call(POST, secret, textOf(2), { key })).text).toBe(first.text)
+  expect((await call(POST, secret, costing(2), { key })).text).toBe(first.text)
   await age("24 hours 1 second")
-  const second = await call(POST, secret, textOf(3), { key })
+  const second = await call(POST, secret, costing(3), { key })
   expect(second.headers.get("idempotency-replayed")).toBeNull()
   expect(second.body.data).toMatchObject({ cost: 3, balance: 95 })
-  expect((await call(POST, secret, textOf(3), { key })).text).toBe(second.text)
+  expect((await call(POST, secret, costing(3), { key })).text).toBe(second.text)
   expect((await history(id)).runs).toEqual(["settled 2", "settled 3"])
 })
 
@@ -424,7 +433,7 @@ test.each([
     finish()
     expect((await late).status).toBe(503)
     expect(await history(id)).toEqual({ runs: ["expired 0"], entries: ["reserve -10", "release 10"] })
-    expect((await call(POST, secret, textOf(10), { key })).status).toBe(200)
+    expect((await call(POST, secret, costing(10), { key })).status).toBe(200)
   },
 )
 
@@ -437,7 +446,7 @@ test("work that refuses a call returns its own error, releases all credits and f
   expect(response.body).toEqual({ error: { code: "blocked", message: "Not in this country." } })
   expect(response.headers.get("x-reason")).toBe("law")
   expect(await history(id)).toEqual({ runs: ["failed 0"], entries: ["reserve -10", "release 10"] })
-  expect((await call(POST, secret, textOf(10), { key })).status).toBe(200)
+  expect((await call(POST, secret, costing(10), { key })).status).toBe(200)
 })
 
 test.each([
@@ -459,7 +468,7 @@ test.each([
   expect(response.text).not.toMatch(/secret|\bat \//)
   expect(logged).toHaveBeenCalled()
   expect(await history(id)).toEqual({ runs: ["failed 0"], entries: ["reserve -10", "release 10"] })
-  expect((await call(POST, secret, textOf(10), { key })).status).toBe(200)
+  expect((await call(POST, secret, costing(10), { key })).status).toBe(200)
 })
 
 test("work that takes too long is aborted and returns 503 without a charge, even if it ignores the abort signal", async () => {
@@ -478,7 +487,7 @@ test("work that takes too long is aborted and returns 503 without a charge, even
   expect(response.headers.get("retry-after")).toBe("2")
   expect(await history(id)).toEqual({ runs: ["failed 0"], entries: ["reserve -10", "release 10"] })
   vi.restoreAllMocks()
-  expect((await call(POST, secret, textOf(10), { key })).status).toBe(200)
+  expect((await call(POST, secret, costing(10), { key })).status).toBe(200)
 })
 
 test.each([
@@ -512,8 +521,8 @@ test("the access log says which run a client was told of, with its credits once,
   const { id, secret } = await customer({ balance: 30 })
   const info = vi.spyOn(log(), "info")
   const key = randomUUID()
-  const { body } = await call(POST, secret, textOf(3), { key })
-  await call(POST, secret, textOf(3), { key })
+  const { body } = await call(POST, secret, costing(3), { key })
+  await call(POST, secret, costing(3), { key })
   const failing = metered(async () => {
     throw new Error("failed")
   })
@@ -569,7 +578,7 @@ async function callLate(secret: string, change: () => Promise<unknown>, headers:
     {
       async pull(controller) {
         await change()
-        controller.enqueue(Buffer.from(JSON.stringify(textOf(1))))
+        controller.enqueue(Buffer.from(JSON.stringify(costing(1))))
         controller.close()
       },
     },
@@ -577,7 +586,7 @@ async function callLate(secret: string, change: () => Promise<unknown>, headers:
     { highWaterMark: 0 },
   )
   const response = await POST(
-    new Request("http://localhost:3000/api/v1/me/run", {
+    new Request(`http://localhost:3000${path}`, {
       method: "POST",
       headers: { "x-api-key": secret, [socketAddressHeader]: "192.0.2.7", ...headers },
       body,
@@ -616,7 +625,7 @@ test.each([
 test("a retry whose body arrives after its key is revoked does not get the stored response", async () => {
   const { id, secret } = await customer({ balance: 30 })
   const key = randomUUID()
-  expect((await call(POST, secret, textOf(1), { key })).status).toBe(200)
+  expect((await call(POST, secret, costing(1), { key })).status).toBe(200)
   const retry = await callLate(secret, () => keyChange({ revokedAt: new Date() })(id), { "idempotency-key": key })
   expect(retry).toEqual({ status: 401, body: refusal("unauthorized") })
 })
@@ -635,28 +644,6 @@ test.each([
 })
 
 // What is done before anything is reserved.
-
-test.each([
-  ["with too low a balance", { balance: 9 }, 402],
-  ["beyond its key's limit", { balance: 30, limit: 0 }, 402],
-])("a call %s is refused before its text is segmented", async (_name, given, status) => {
-  const { secret } = await customer(given)
-  const segment = vi.spyOn(Intl.Segmenter.prototype, "segment")
-  expect((await call(POST, secret, textOf(9))).status).toBe(status)
-  expect(segment).not.toHaveBeenCalled()
-})
-
-test("a text with too many words is refused by the work: nothing is charged, and its idempotency key is free", async () => {
-  const { id, secret } = await customer({ balance: 30 })
-  const key = randomUUID()
-  const refused = await call(POST, secret, { text: "word ".repeat(1_001) }, { key })
-  expect([refused.status, refused.body]).toEqual([400, refusal("bad_request", "text must have at most 1000 words.")])
-  expect([await history(id), await balanceOf(id)]).toEqual([
-    { runs: ["failed 0"], entries: ["reserve -10", "release 10"] },
-    { balance: 30, held: 0 },
-  ])
-  expect((await call(POST, secret, textOf(1), { key })).body.data).toMatchObject({ cost: 1, balance: 29 })
-})
 
 test.each([0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
   "a hold of %s, outside 1 to the maximum, is logged and the maximum is held",
@@ -764,11 +751,11 @@ test.each([
   const { id, secret } = await customer({ balance: 30 })
   const key = randomUUID()
   loseConnection("close-run", ...failures)
-  const response = await call(POST, secret, textOf(4), { key })
+  const response = await call(POST, secret, costing(4), { key })
   expect(response.status).toBe(200)
   expect(response.body.data).toMatchObject({ cost: 4, balance: 26 })
   expect(response.headers.get("idempotency-replayed")).toBeNull()
-  expect((await call(POST, secret, textOf(4), { key })).text).toBe(response.text)
+  expect((await call(POST, secret, costing(4), { key })).text).toBe(response.text)
   expect(await history(id)).toEqual({ runs: ["settled 4"], entries: ["reserve -10", "settle 6"] })
 })
 
@@ -776,8 +763,8 @@ test("a settlement that is executed but never confirmed returns 503, and a retry
   const { id, secret } = await customer({ balance: 30 })
   const key = randomUUID()
   loseConnection("close-run", "after", "before", "before")
-  expect((await call(POST, secret, textOf(4), { key })).status).toBe(503)
-  const retry = await call(POST, secret, textOf(4), { key })
+  expect((await call(POST, secret, costing(4), { key })).status).toBe(503)
+  const retry = await call(POST, secret, costing(4), { key })
   expect(retry.headers.get("idempotency-replayed")).toBe("true")
   expect(retry.body.data).toMatchObject({ cost: 4, balance: 26 })
   expect(await history(id)).toEqual({ runs: ["settled 4"], entries: ["reserve -10", "settle 6"] })
@@ -787,11 +774,11 @@ test("a settlement that never reaches the database returns 503, charges nothing 
   const { id, secret } = await customer({ balance: 10 })
   const key = randomUUID()
   loseConnection("close-run", "before", "before", "before")
-  const response = await call(POST, secret, textOf(4), { key })
+  const response = await call(POST, secret, costing(4), { key })
   expect(response.status).toBe(503)
   expect(response.headers.get("retry-after")).toBe("2")
   expect(await history(id)).toEqual({ runs: ["failed 0"], entries: ["reserve -10", "release 10"] })
-  expect((await call(POST, secret, textOf(10), { key })).status).toBe(200)
+  expect((await call(POST, secret, costing(10), { key })).status).toBe(200)
 })
 
 test("if the release does not reach the database either, the reservation expires and a later retry runs again", async () => {
@@ -799,11 +786,11 @@ test("if the release does not reach the database either, the reservation expires
   const { id, secret } = await customer({ balance: 10 })
   const key = randomUUID()
   loseConnection("close-run", "before", "before", "before", "before")
-  expect((await call(POST, secret, textOf(4), { key })).status).toBe(503)
+  expect((await call(POST, secret, costing(4), { key })).status).toBe(503)
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.anything(), "release_left_to_sweeper")
-  expect((await call(POST, secret, textOf(4), { key })).status).toBe(409)
+  expect((await call(POST, secret, costing(4), { key })).status).toBe(409)
   await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE user_id = $1", [id])
-  expect((await call(POST, secret, textOf(4), { key })).body.data).toMatchObject({ cost: 4, balance: 6 })
+  expect((await call(POST, secret, costing(4), { key })).body.data).toMatchObject({ cost: 4, balance: 6 })
   expect((await history(id)).runs).toEqual(["expired 0", "settled 4"])
 })
 
@@ -811,11 +798,11 @@ test("a reservation whose response is lost returns 503 and holds its credits onl
   const { id, secret } = await customer({ balance: 15 })
   const key = randomUUID()
   loseConnection("reserve-credits", "after")
-  expect((await call(POST, secret, textOf(4), { key })).status).toBe(503)
+  expect((await call(POST, secret, costing(4), { key })).status).toBe(503)
   expect(await balanceOf(id)).toEqual({ balance: 5, held: 10 })
-  expect((await call(POST, secret, textOf(4), { key })).status).toBe(409)
+  expect((await call(POST, secret, costing(4), { key })).status).toBe(409)
   await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE user_id = $1", [id])
-  expect((await call(POST, secret, textOf(4), { key })).body.data).toMatchObject({ cost: 4, balance: 11 })
+  expect((await call(POST, secret, costing(4), { key })).body.data).toMatchObject({ cost: 4, balance: 11 })
 })
 
 test("a call that loses every race for the balance returns 503 with Retry-After, not an idempotency error", async () => {
@@ -824,7 +811,7 @@ test("a call that loses every race for the balance returns 503 with Retry-After,
   const losingRaces = async (statement: pg.QueryConfig) =>
     statement.name === "reserve-credits" ? { rows: [] } : query(statement)
   vi.spyOn(pool(), "query").mockImplementation(losingRaces as never)
-  const response = await call(POST, secret, textOf(1))
+  const response = await call(POST, secret, costing(1))
   expect(response.status).toBe(503)
   expect(response.body).toEqual(refusal("service_unavailable", expect.stringContaining("Other calls of this account")))
   expect(response.headers.get("retry-after")).toBe("1")
@@ -839,13 +826,13 @@ test("while 200 requests of the account wait, a call returns 429 with Retry-Afte
     finish = resolve
   })
   const waiting = Array.from({ length: maxRunning() + maxWaiting }, () => inTurn(id, "request", () => working))
-  const response = await call(POST, secret, textOf(1))
+  const response = await call(POST, secret, costing(1))
   expect([response.status, response.headers.get("retry-after")]).toEqual([429, "2"])
   expect(response.body).toEqual(refusal("rate_limited", expect.stringContaining("of this account are in progress")))
   expect(await history(id)).toEqual(noHistory)
   finish()
   await Promise.all(waiting)
-  expect((await call(POST, secret, textOf(1))).status).toBe(200)
+  expect((await call(POST, secret, costing(1))).status).toBe(200)
 })
 
 test("a settlement whose connection is terminated is repeated on another connection and charges once", async () => {
@@ -887,7 +874,7 @@ function concurrently(count: number, make: (index: number) => Promise<CallRespon
 test("of 60 concurrent calls with one Idempotency-Key, one runs and is charged; the others return its response or 409", async () => {
   const { id, secrets } = await customer({ balance: 100, keys: 2 })
   const key = randomUUID()
-  const responses = await concurrently(60, (index) => call(POST, secrets[index % 2] ?? "", textOf(4), { key }))
+  const responses = await concurrently(60, (index) => call(POST, secrets[index % 2] ?? "", costing(4), { key }))
   const fresh = responses.filter(({ status, headers }) => status === 200 && !headers.has("idempotency-replayed"))
   expect(fresh).toHaveLength(1)
   for (const { status, text, body, headers } of responses) {
@@ -898,7 +885,7 @@ test("of 60 concurrent calls with one Idempotency-Key, one runs and is charged; 
       expect(headers.get("retry-after")).toMatch(/^[12]$/)
     }
   }
-  const retries = await concurrently(10, () => call(POST, secrets[0] ?? "", textOf(4), { key }))
+  const retries = await concurrently(10, () => call(POST, secrets[0] ?? "", costing(4), { key }))
   for (const retry of retries) {
     expect([retry.text, retry.headers.get("idempotency-replayed")]).toEqual([fresh[0]?.text, "true"])
   }
@@ -936,7 +923,7 @@ test.each([
   "of 100 concurrent calls, nine are charged and the others return 402 (API keys: %i, balance: %i)",
   async (keys, balance) => {
     const { id, secrets } = await customer({ balance, keys })
-    const responses = await concurrently(100, (index) => call(POST, secrets[index % keys] ?? "", textOf(10)))
+    const responses = await concurrently(100, (index) => call(POST, secrets[index % keys] ?? "", costing(10)))
     expect(statuses(responses)).toEqual({ 200: 9, 402: 91 })
     const paid = responses.filter(({ status }) => status === 200).map(({ body }) => body.data)
     expect(new Set(paid.map((data) => data.id)).size).toBe(9)
@@ -948,7 +935,7 @@ test.each([
 
 test("of 100 concurrent calls of one credit with a key whose spending limit is 9, exactly nine are charged", async () => {
   const { id, secret } = await customer({ balance: 1_000, limit: 9 })
-  const responses = await concurrently(100, () => call(POST, secret, textOf(1)))
+  const responses = await concurrently(100, () => call(POST, secret, costing(1)))
   expect(statuses(responses)).toEqual({ 200: 9, 402: 91 })
   for (const { status, body } of responses) if (status === 402) expect(body).toEqual(refusal("key_limit_reached"))
   expect(await balanceOf(id)).toEqual({ balance: 991, held: 0 })
@@ -956,7 +943,7 @@ test("of 100 concurrent calls of one credit with a key whose spending limit is 9
 
 test("100 concurrent calls that cost less than they reserve are charged exactly their cost", async () => {
   const { id, secret } = await customer({ balance: 45 })
-  const responses = await concurrently(100, (index) => call(POST, secret, textOf((index % 3) + 1)))
+  const responses = await concurrently(100, (index) => call(POST, secret, costing((index % 3) + 1)))
   const cost = responses.reduce((sum, { status, body }) => sum + (status === 200 ? body.data.cost : 0), 0)
   for (const { status, body } of responses) {
     if (status === 402) expect(body).toEqual(refusal("insufficient_credits"))
@@ -970,7 +957,7 @@ test("100 concurrent calls that cost less than they reserve are charged exactly 
 test("two owners who use the same Idempotency-Key concurrently are each charged once and get their own response", async () => {
   const owners = [await customer({ balance: 20 }), await customer({ balance: 20 })] as const
   const key = randomUUID()
-  const responses = await concurrently(40, (index) => call(POST, owners[index % 2 ? 1 : 0].secret, textOf(4), { key }))
+  const responses = await concurrently(40, (index) => call(POST, owners[index % 2 ? 1 : 0].secret, costing(4), { key }))
   for (const [owner, { id }] of owners.entries()) {
     const theirs = responses.filter((response, index) => index % 2 === owner && response.status === 200)
     expect(theirs.length).toBeGreaterThan(0)

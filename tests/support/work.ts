@@ -1,0 +1,33 @@
+import { GET } from "@/app/api/v1/me/run/route"
+import { exampleBody } from "@/lib/api/documents/document"
+
+// The metered work of this product, which a team replaces: tests send its example and read from its row what a call may cost.
+
+const { metered } = GET.endpoint
+const example = exampleBody(GET.endpoint)
+if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is no metered endpoint.")
+const { body, maxCost } = metered
+
+/** `body` is the example, in ASCII for tests that count bytes. */
+export const work = { path: "/api/v1/me/run", maxCost, body: inAscii(example) }
+
+/** Bodies with different meanings and costs: the example with its texts and lists repeated, if the schema accepts that. */
+export function longerBody(times: number): string {
+  const longer = Object.fromEntries(Object.entries(example ?? {}).map(([name, value]) => [name, repeat(value, times)]))
+  return body.safeParse(longer).success ? inAscii(longer) : work.body
+}
+
+/** Another body than the example; none if the work accepts one body only. */
+export const otherBodies = [longerBody(2)].filter((other) => other !== work.body)
+
+function repeat(value: unknown, times: number): unknown {
+  if (typeof value === "string") return value.repeat(times)
+  return Array.isArray(value) ? Array.from({ length: times }, () => value).flat() : value
+}
+
+function inAscii(value: object): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+}
