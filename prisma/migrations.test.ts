@@ -20,7 +20,7 @@ const read = (name: string) => readFileSync(`${migrationsDirectory}/${name}/migr
 
 test("the migrations since the last release take nothing away", () => {
   const migrations = names.filter((name) => name > released).map((name) => [name, read(name)] as const)
-  expect(migrations.length).toBeGreaterThan(0)
+  expect(names).toContain(released)
   expect(findingsIn(migrations)).toEqual([])
 })
 

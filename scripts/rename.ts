@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs"
 import { readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { parseArgs } from "node:util"
@@ -56,7 +57,8 @@ await edit("README.md", (text) => {
   return text.replace(/^# .*$/m, () => `# ${name}`).replace(printed, demoKey(member))
 })
 for (const file of named) await edit(file, withNewSlug)
-await rename(join(root, `ops/${oldSlug}.service`), join(root, `ops/${slug}.service`))
+const unit = join(root, `ops/${oldSlug}.service`)
+if (existsSync(unit)) await rename(unit, join(root, `ops/${slug}.service`))
 console.log(`The product is called ${name} now. \`npm run demo -- --reset\` starts it with new data and keys.
 The pictures of README.md and of the start page show the old name: \`npm run screens\` takes them again.`)
 

@@ -7,7 +7,6 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { product } from "@/lib/product"
 import {
   changedCopy,
-  earlierSlug,
   renamed,
   seedChangedCopy,
   serveChangedCopy,
@@ -23,12 +22,12 @@ import { queriesOf, readAlerts, readDashboard, selectorsIn } from "./support/wat
 // `npm run rename` in a copy: see support/changed-copy.ts. The product that runs this test issues its keys under what is an
 // older prefix there.
 
-/** The name that the copy had before, and the one under which this code was published, as words or beginnings of longer names. */
-const originalName = new RegExp(`\\b(${earlierSlug}|tsk)(?![a-z])`, "i")
+/** The original slug and the one under which this code was published, as words or beginnings of longer names. */
+const originalName = new RegExp(`\\b(${product.slug}|tsk)(?![a-z0-9])`, "i")
 
 /** They say how keys that leaked are found, also those with an older prefix. */
 const namingPrefixes = ["/docs/leaks", "/api/v1/secret-pattern.json"]
-const olderPrefixes = new RegExp(`\\b(${earlierSlug}|${product.slug})_(adm|usr)_`, "g")
+const olderPrefixes = new RegExp(`\\b${product.slug}_(adm|usr)_`, "g")
 
 const { slug, name } = renamed
 const metricsToken = "a-token-for-metrics"

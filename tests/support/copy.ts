@@ -1,4 +1,5 @@
-import { copyFile, link, mkdir, readdir, readlink, rm, symlink } from "node:fs/promises"
+import { copyFileSync, linkSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { collect } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
@@ -11,21 +12,22 @@ const excluded = /^\.(git|next|data|cache|vite.*)$|^(dist|test-results|playwrigh
 export async function copySources(name: string): Promise<string> {
   const copy = join(root, ".data", name)
   await rm(copy, { recursive: true, force: true })
-  await copyFolder(root, copy)
+  copyFolder(root, copy)
   return copy
 }
 
 /** Packages take a gigabyte. A bundler follows no symbolic link to their folder. */
-async function copyFolder(from: string, to: string, isOfPackage = false): Promise<void> {
-  await mkdir(to, { recursive: true })
-  for (const entry of await readdir(from, { withFileTypes: true })) {
+function copyFolder(from: string, to: string, isOfPackage = false): void {
+  mkdirSync(to, { recursive: true })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
     const { name } = entry
     const [source, target] = [join(from, name), join(to, name)]
     if (excluded.test(name) && !(isOfPackage && name === "dist")) continue
-    if (entry.isDirectory()) await copyFolder(source, target, isOfPackage || name === "node_modules")
-    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target)
+    if (entry.isDirectory()) copyFolder(source, target, isOfPackage || name === "node_modules")
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target)
     // Installations write their records again.
-    else await (isOfPackage && !name.startsWith(".") ? link : copyFile)(source, target)
+    else if (isOfPackage && !name.startsWith(".")) linkSync(source, target)
+    else copyFileSync(source, target)
   }
 }
 
