@@ -176,7 +176,7 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
   const user = { id: owner }
   const { secret } = await createKey({ user, surface: "user" })
   for (const endpoint of all.filter(({ surface, shape }) => surface === "user" && shape === "object")) {
-    const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": "once" }
+    const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": endpoint.path }
     const body = endpoint.metered ? JSON.stringify(exampleBody(endpoint)) : null
     const send = () =>
       endpoint.routes[endpoint.method](
