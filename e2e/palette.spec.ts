@@ -9,7 +9,9 @@ import { hydrated } from "./pages"
 
 const mailto = `mailto:${product.supportEmail}`
 
-const field = (page: Page) => page.getByRole("combobox", { name: "Find pages, actions, accounts and keys" })
+const fieldName = "Find pages, actions, accounts and keys"
+
+const field = (page: Page) => page.getByRole("combobox", { name: fieldName })
 const options = (page: Page) => page.getByRole("option")
 
 /** On a page that is ready for the shortcut. */
@@ -100,16 +102,18 @@ test("the second factor, the export and the deletion are found by what people ca
 
 test("what is typed before the palette is loaded is kept", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
-  await page.goto("/admin/orders")
-  await hydrated(page)
   let load = () => {}
   const loaded = new Promise<void>((resolve) => {
     load = resolve
   })
-  await page.route("**/_next/static/**", async (route) => {
-    await loaded
-    await route.continue()
+  // Prefetches of other pages may load the palette before Ctrl K does.
+  await page.route("**/_next/static/chunks/**", async (route) => {
+    const response = await route.fetch()
+    if ((await response.text()).includes(fieldName)) await loaded
+    await route.fulfill({ response })
   })
+  await page.goto("/admin/orders")
+  await hydrated(page)
   await page.keyboard.press("Control+k")
   await page.keyboard.type("ledgex")
   await page.keyboard.press("Backspace")

@@ -7,6 +7,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { withSettings } from "@/lib/platform/postgres/settings"
 import { finishBackground } from "@/lib/platform/queues/background"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
@@ -27,7 +28,10 @@ const { POST } = userMetered({
 })
 
 const received = receiveEmails()
-const instances = Array.from({ length: 6 }, () => new Pool({ connectionString: env().DATABASE_URL, max: 2 }))
+const instances = Array.from(
+  { length: 6 },
+  () => new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 }),
+)
 
 afterAll(() => Promise.all(instances.map((instance) => instance.end())))
 

@@ -83,7 +83,7 @@ async function record(userId: string) {
   })
   const cost = made.reduce((sum, { cost }) => sum + Number(cost ?? 0), 0)
   const held = made.filter(({ state }) => state === "reserved").length * work.maxCost
-  expect(Number(_sum.amount ?? 0)).toBe(-cost - held)
+  expect(Number(_sum.amount ?? 0) + cost + held).toBe(0)
   return made.map(({ state }) => state)
 }
 
