@@ -1,5 +1,6 @@
-import type { Page } from "@playwright/test"
+import { expect, type Page } from "@playwright/test"
 import type { Look } from "@/tests/support/pages"
+import * as yours from "@/tests/yours/reviewed"
 
 /** Opens what there is to look at, also what the first row of a list leads to. */
 export async function openLook(
@@ -27,4 +28,11 @@ export async function hydrated(page: Page): Promise<void> {
   })
   // Effects run after the next frame.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))
+}
+
+/** Pages of yours that follow the same page are in the order of their labels. */
+export function expectSidebar(shown: readonly (string | null)[], expected: readonly string[]): void {
+  const isOurs = (path: string | null) => !yours.pages.some((page) => page.path === path)
+  expect([...shown].sort()).toEqual([...expected].sort())
+  expect(shown.filter(isOurs)).toEqual(expected.filter(isOurs))
 }

@@ -1,3 +1,5 @@
+import * as yours from "@/lib/yours/permissions"
+
 export const permissions = {
   "admin.access": "Open the overview and read the statistics, without money",
   "users.read": "Read every account",
@@ -15,6 +17,7 @@ export const permissions = {
   "waitlist.manage": "Invite addresses on the waitlist",
   "api_keys.manage": "Create and revoke one's own admin keys",
   "api_keys.manage_all": "Read and revoke the admin keys of other accounts",
+  ...yours.permissions,
 } as const
 
 export type Permission = keyof typeof permissions
@@ -29,9 +32,10 @@ export const roles = {
   support: [
     ...(["admin.access", "users.read", "notes.manage", "email.read"] as const),
     ...(["feedback.read", "feedback.manage", "waitlist.read", "waitlist.manage"] as const),
+    ...yours.roles.support,
   ],
-  finance: ["admin.access", "billing.read", "credits.read", "api_keys.manage"],
-  bookkeeper: ["billing.read", "api_keys.manage"],
+  finance: ["admin.access", "billing.read", "credits.read", "api_keys.manage", ...yours.roles.finance],
+  bookkeeper: ["billing.read", "api_keys.manage", ...yours.roles.bookkeeper],
   member: [],
 } as const satisfies Record<string, readonly Permission[]>
 

@@ -1,6 +1,7 @@
 import type { Client } from "pg"
 import { kinds } from "@/lib/surfaces"
 import { seededTables } from "./seed"
+import { insertYourRows, yourTables } from "./your-rows"
 
 type BulkSize = {
   /** The number of orders, of credit entries, of audit entries and of emails. */
@@ -17,7 +18,7 @@ const ownRows = 100
 /** Over which time up to now the rows are spread. */
 export const bulkMs = 2 * 365 * 86_400_000
 
-const tables = ["plans", ...seededTables, "audit_seals", "key_reminders"]
+const tables = ["plans", ...seededTables, ...yourTables, "audit_seals", "key_reminders"]
 
 /** Filled by the trigger on `key_requests`, or emptied with it. */
 const logTables = ["key_requests", "key_request_sums", "key_usage", "key_reach"]
@@ -145,6 +146,7 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
      FROM ${row(few)}`,
   ]
   for (const statement of statements) await client.query(statement)
+  await insertYourRows(client, `SELECT n::int, at, id, user_id, mix::int FROM ${row(few)}`)
 }
 
 /** The requests of the last days, whose last one is today. Their trigger adds each day to the sums. */

@@ -1,6 +1,6 @@
 -- The rights of the runtime role, with which the servers and scripts of the product connect (DATABASE_URL). `npm run
 -- db:migrate` applies this file as the owner of the tables (MIGRATE_DATABASE_URL), which has all rights; so does
---   psql --single-transaction --set=ON_ERROR_STOP=1 --set=role=NAME --set=secret=PASSWORD --file=prisma/roles.sql
+--   psql --single-transaction --set=ON_ERROR_STOP=1 --set=role=NAME --set=secret=PASSWORD --file=prisma/roles.sql --file=prisma/yours.sql
 -- Every table and every function that can be called has one line here, with the reason for its rights: a test names what
 -- is missing. A right is taken away one release after the last one that needs it.
 

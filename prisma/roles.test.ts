@@ -16,14 +16,14 @@ import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { runCommand } from "@/tests/support/run-command"
 
 const { username: runtime } = new URL(env().DATABASE_URL)
-const file = readFileSync(join(root, "prisma/roles.sql"), "utf8")
+const file = ["roles.sql", "yours.sql"].map((name) => readFileSync(join(root, "prisma", name), "utf8")).join("\n")
 
 /** The lines of the tables and functions: what each of them is about, and its reason. */
 const lines = [
   ...file.matchAll(/^(?:GRANT|REVOKE) .+ ON (FUNCTION )?(\w+(?:\([^)]*\))?) (?:TO|FROM) :"role";(.*)$/gm),
 ].map(([, isFunction, name = "", reason = ""]) => ({ isFunction: isFunction !== undefined, name, reason }))
 
-test("every table and every function stands in roles.sql", async () => {
+test("every table and every function stands in roles.sql or yours.sql", async () => {
   const { rows: tables } = await ownerPool().query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')",
   )
@@ -46,7 +46,7 @@ test("every table and every function stands in roles.sql", async () => {
       `GRANT EXECUTE ON FUNCTION ${name} TO :"role"; -- what calls it (or REVOKE … FROM, if only the owner does)`,
   )
   const missing = [...missingTables, ...missingFunctions]
-  expect(missing, `Add to prisma/roles.sql:\n${missing.join("\n")}`).toEqual([])
+  expect(missing, `Add to prisma/yours.sql:\n${missing.join("\n")}`).toEqual([])
 })
 
 test("every right has its reason beside it", () => {

@@ -5,6 +5,7 @@ import { hashPassword } from "@/lib/sign-in/passwords/password-hash"
 import { Random } from "./random"
 import { seedRequests } from "./seed-requests"
 import { demoStories, plansCreatedAt, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
+import { insertYourRows, yourTables } from "./your-rows"
 
 type SeedOptions = {
   /** The number of accounts in addition to the demo accounts. */
@@ -48,7 +49,8 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
     if (!(await isEmpty(client))) throw new Error("The database already has accounts. Seed an empty one.")
     const passwordHash = await hashPassword(demoPassword, "the seed")
     // Counting in triggers would take a third of the time; rebuild_daily_sums counts all rows at the end.
-    for (const table of seededTables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
+    const filled = [...seededTables, ...yourTables]
+    for (const table of filled) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
     await storePlans(client)
     await client.query("UPDATE plans SET created_at = $1 WHERE managed", [plansCreatedAt(end)])
     const demo = demoStories(random, end, passwordHash)
@@ -64,7 +66,8 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
     }
     await inserting
     await insert(client, "waitlist_entries", waitlist(random, end, Math.max(20, Math.floor(users / 20))))
-    for (const table of seededTables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`)
+    await insertYourRows(client, yourRowsUntil(end))
+    for (const table of filled) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`)
     // The sweeper would write a line to the log for each day.
     await client.query("DO $$ BEGIN LOOP PERFORM seal_audit_day(); EXIT WHEN NOT FOUND; END LOOP; END $$")
     await seedRequests(client, demo, end)
@@ -91,6 +94,16 @@ async function insertStories(database: PoolClient, stories: readonly Story[]): P
       table,
       stories.flatMap((story) => story[table]),
     )
+}
+
+/** Four rows of each account, from its first day to the last one. */
+function yourRowsUntil(end: number): string {
+  const n = "row_number() OVER (ORDER BY id, part)"
+  const at = `created_at + (to_timestamp(${end / 1000}) - created_at) * part / 5`
+  return `
+    SELECT n, at, user_id, n % 5 AS mix,
+      (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7000' || '8' || right(md5(n::text), 15))::uuid AS id
+    FROM (SELECT ${n}::int AS n, ${at} AS at, id AS user_id FROM users, generate_series(1, 4) part) numbered`
 }
 
 /** Inserts with one statement per table: PostgreSQL reads the rows from one JSON document. */

@@ -4,7 +4,7 @@ import { type Import, readImports } from "./imports"
 // Part of `npm run check`: which layer may import which, and that no rooms import each other in a circle. A room is a
 // folder directly in app, components, lib or lib/platform; a file there is a room of its own, except in app and components.
 
-const tables = /^lib\/(product|permissions|surfaces|env|singleton)$/
+const tables = /^lib\/(product|permissions|surfaces|env|singleton|personal-table)$|^lib\/yours\//
 const edges = /^lib\/(api|form|process)\//
 
 /** Which other layers each layer may import. */

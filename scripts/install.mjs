@@ -38,7 +38,7 @@ export function completePackages() {
   }
 }
 
-const clientSources = ["prisma/schema.prisma", "package-lock.json"]
+const clientSources = ["prisma/schema.prisma", "prisma/yours.prisma", "package-lock.json"]
 
 /** Also true after a manual `npm ci`, which writes a record that is newer than the lockfile. */
 function isInstalled() {

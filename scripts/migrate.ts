@@ -32,7 +32,7 @@ async function openEngine(pool: pg.Pool, runScript: Script): Promise<SchemaEngin
   // Its JavaScript glue keeps the instance in a global variable, so there is one per process.
   const SchemaEngine = await singleton("schema-engine", load)
   const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool, runScript))
-  return SchemaEngine.new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
+  return SchemaEngine.new({ datamodels: await readSchema() }, () => {}, adapter)
 }
 
 async function load(): Promise<typeof SchemaEngine> {
@@ -98,8 +98,9 @@ class MigrationDatabase extends PrismaPg {
   }
 }
 
-function readSchema(): Promise<string> {
-  return readFile(join(prismaDirectory, "schema.prisma"), "utf8")
+async function readSchema(): Promise<[name: string, content: string][]> {
+  const names = ["schema.prisma", "yours.prisma"]
+  return Promise.all(names.map(async (name) => [name, await readFile(join(prismaDirectory, name), "utf8")]))
 }
 
 async function readMigrations(): Promise<MigrationList> {
@@ -311,7 +312,7 @@ export async function missingFromMigrations(connectionString: string): Promise<s
     const engine = await openEngine(pool, async (pool, script) => void (await pool.query(script)))
     const { stdout } = await engine.diff({
       from: { tag: "migrations", ...(await readMigrations()) },
-      to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
+      to: { tag: "schemaDatamodel", files: (await readSchema()).map(([path, content]) => ({ path, content })) },
       script: true,
       exitCode: null,
       filters: everything,

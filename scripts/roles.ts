@@ -5,12 +5,14 @@ import pg from "pg"
 import { settings, withSettings } from "@/lib/platform/postgres/settings"
 import { root } from "./root"
 
-/** Creates the role of `runtimeUrl` if it is missing, with the password there, and gives it the rights of prisma/roles.sql. */
+/** Creates the role of `runtimeUrl` if it is missing, with the password there, and gives it the rights of prisma/roles.sql and prisma/yours.sql. */
 export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<void> {
   const { username, password } = new URL(runtimeUrl)
   const role = decodeURIComponent(username)
   if (!role) throw new Error("DATABASE_URL must have the name of the role that gets its rights.")
-  const script = (await readFile(join(root, "prisma/roles.sql"), "utf8"))
+  const files = ["prisma/roles.sql", "prisma/yours.sql"].map((file) => readFile(join(root, file), "utf8"))
+  const script = (await Promise.all(files))
+    .join("\n")
     .replaceAll(':"role"', () => pg.escapeIdentifier(role))
     .replaceAll(":'role'", () => pg.escapeLiteral(role))
     .replaceAll(":'secret'", () => pg.escapeLiteral(scramSecret(decodeURIComponent(password))))

@@ -5,13 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { product } from "@/lib/product"
-import {
-  changedCopy,
-  renamed,
-  seedChangedCopy,
-  serveChangedCopy,
-  sessionInCopy,
-} from "./support/changed-copy"
+import { changedCopy, renamed, seedChangedCopy, serveChangedCopy, sessionInCopy } from "./support/changed-copy"
 import { crawl } from "./support/crawl"
 import { createKey, createUser } from "./support/factories"
 import { readForms } from "./support/forms"

@@ -8,7 +8,8 @@ type Area = "account" | "admin" | "help"
 export type NavigationEntry = {
   area: Area
   section?: (typeof sectionTitles)[number]
-  position: number
+  /** The path of the page that it follows in the sidebar; without it, it is the first one of its section. */
+  after?: string
   /** Unique, because the palette shows it alone. */
   label: string
   icon: LucideIcon
@@ -36,7 +37,18 @@ async function navigation(): Promise<PageLink[]> {
     const href = file.replace(/^\.\./, "").replace(/\/navigation\.ts$/, "")
     return { ...(await load()).entry, href }
   })
-  return (await Promise.all(links)).sort((one, other) => one.position - other.position)
+  return inOrder(await Promise.all(links))
+}
+
+function inOrder(links: readonly PageLink[]): PageLink[] {
+  const following = (href?: string): PageLink[] =>
+    links
+      .filter(({ after }) => after === href)
+      .sort((one, other) => one.label.localeCompare(other.label, "en"))
+      .flatMap((link) => [link, ...following(link.href)])
+  const ordered = following()
+  // The page that these follow belongs to a removed module.
+  return [...ordered, ...links.filter((link) => !ordered.includes(link))]
 }
 
 export async function sectionsFor(area: Area, role: string): Promise<NavigationSection[]> {

@@ -3,7 +3,6 @@ import type { NavigationEntry } from "@/app/_shell/sections"
 
 export const entry: NavigationEntry = {
   area: "account",
-  position: 1,
   label: "Home",
   icon: CircleUser,
   permission: null,

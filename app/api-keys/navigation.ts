@@ -4,7 +4,7 @@ import { kinds } from "@/lib/surfaces"
 
 export const entry: NavigationEntry = {
   area: "account",
-  position: 2,
+  after: "/account",
   label: kinds.user.title,
   icon: KeyRound,
   permission: kinds.user.issuePermission,

@@ -2,6 +2,7 @@ import type { Transaction } from "@/lib/platform/postgres/prisma"
 import { signed } from "@/lib/platform/telemetry/evidence"
 import { log } from "@/lib/platform/telemetry/log"
 import { singletons } from "@/lib/singleton"
+import * as yours from "@/lib/yours/audit"
 
 export const auditActions = [
   "user.signed_up",
@@ -48,9 +49,10 @@ export const auditActions = [
   "feedback.replied",
   "waitlist.invited",
   "database.restored",
+  ...yours.actions,
 ] as const
 
-export const auditTargets = ["user", "api_key", "waitlist_entry", "database"] as const
+export const auditTargets = ["user", "api_key", "waitlist_entry", "database", ...yours.targets] as const
 
 export type AuditAction = (typeof auditActions)[number]
 

@@ -2,11 +2,12 @@ import { Prisma } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts } from "@/lib/authority/authority"
 import { revoke } from "@/lib/keys/mutations"
+import type { PersonalTable } from "@/lib/personal-table"
 import { sendEmail } from "@/lib/platform/email/send"
 import { openSnapshot, type Snapshot } from "@/lib/platform/postgres/cursor"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
-import { erasedHash, type PersonalTable, personalTables } from "./personal-data"
+import { erasedHash, personalTables } from "./personal-data"
 
 // Two steps, at least a minute apart: the first one ends the account's access, and by the second one all work in progress
 // has ended. Any number of processes may do so at once. One that dies leaves the rest to a later round: every statement

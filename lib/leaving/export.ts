@@ -1,11 +1,12 @@
 import { Readable } from "node:stream"
 import { ZipFile } from "yazl"
 import type { OwnerId } from "@/lib/authority/owner"
+import type { PersonalTable } from "@/lib/personal-table"
 import type { Snapshot } from "@/lib/platform/postgres/cursor"
 import type { Chunks } from "@/lib/platform/queues/stream-slots"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { product } from "@/lib/product"
-import { type PersonalTable, personalTables } from "./personal-data"
+import { personalTables } from "./personal-data"
 
 type File = { table: string; name: string; about: string; of: PersonalTable }
 

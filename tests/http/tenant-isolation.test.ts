@@ -6,7 +6,8 @@ import { holds, type Role, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { writeEntries } from "@/lib/request-log/write"
-import type { Surface } from "@/lib/surfaces"
+import { kinds, type Surface } from "@/lib/surfaces"
+import { withoutText, yourTables } from "@/prisma/your-rows"
 import { root } from "@/scripts/root"
 import { ask, builtActions, builtPaths, callAction, type RawResponse, sessionOf } from "@/tests/support/client"
 import {
@@ -25,6 +26,9 @@ import { ownerPool } from "@/tests/support/owner"
 import { inTurn, isLong } from "@/tests/support/sample"
 import { server } from "@/tests/support/shared-server"
 import { work } from "@/tests/support/work"
+import { insertYourRow } from "@/tests/support/your-rows"
+import * as yours from "@/tests/yours/reviewed"
+import { holders } from "./access/tables"
 
 // One account's rows contain a marker in every text column of the data model. Other accounts see only the markers that
 // their role may read, even when their requests name that account's ids.
@@ -42,6 +46,7 @@ const unmarked = [
   "orders.currency",
   "refunds.currency",
   "verification_tokens.identifier",
+  ...withoutText(),
 ]
 
 /** The columns that the console and the admin API show, and to which roles. They show the other columns to no role. */
@@ -74,6 +79,7 @@ const shown: Record<string, string> = {
   "waitlist_entries.email": "owner admin analyst support",
   "waitlist_entries.note": "owner admin analyst support",
   "waitlist_entries.source": "owner admin analyst support",
+  ...Object.fromEntries(Object.entries(yours.shown).map(([column, permission]) => [column, holders[permission]])),
 }
 
 /** The tables that the pages of optional modules show. Without a module, its rows may still be on pages of accounts. */
@@ -227,6 +233,7 @@ async function createMarked() {
       source: m("waitlist_entries.source"),
     },
   })
+  await insertYourRow(userId, m)
   const ids = {
     userId,
     key: own.id,
@@ -399,7 +406,9 @@ function searchesOf(page: string | undefined): string[] | undefined {
 }
 
 /** The lists of an account as files; paths that are no list are not found. */
-const ownLists = ["credits", "orders", "requests", "usage", "subscription"].map((list) => `/account/csv/${list}`)
+const ownLists = built.routes
+  .filter((route) => route.startsWith(`${kinds.user.api}/`))
+  .map((route) => route.replace(kinds.user.api, "/account/csv"))
 
 /** The routes about the other account's key that take a session. */
 function downloadsBelow(folder: string): string[] {
@@ -492,5 +501,8 @@ async function rowsOf(userId: string): Promise<unknown[]> {
     await db().user.findUnique({ where: { id: userId }, include }),
     await db().run.findMany({ where }),
     await db().creditEntry.findMany({ where }),
+    ...(await Promise.all(
+      yourTables.map(async (table) => (await pool().query(`SELECT * FROM ${table} WHERE user_id = $1`, [userId])).rows),
+    )),
   ]
 }

@@ -24,6 +24,7 @@ import { createKey, createUser } from "@/tests/support/factories"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { modules } from "@/tests/support/optional"
 import { mail, refusals, server } from "@/tests/support/shared-server"
+import { insertYourRow } from "@/tests/support/your-rows"
 
 // Outsiders write instructions, Markdown, HTML, formulas and hidden characters into every text that they can write. The
 // API returns it unchanged, in fields marked as untrusted; pages, CSV and emails show all of it; documents have none of it.
@@ -147,6 +148,7 @@ async function addRefused(): Promise<void> {
     expect(rowCount, name).toBe(1)
     texts[name] += refused
   }
+  await insertYourRow(outsider.id, plant)
   if (!modules.includes("emails")) return
   const subject = plant("subject") + refused
   texts.subject = subject

@@ -5,6 +5,7 @@ import { personalTables } from "@/lib/leaving/personal-data"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { writeEntries } from "@/lib/request-log/write"
+import { withoutText } from "@/prisma/your-rows"
 import {
   createConnection,
   createKey,
@@ -19,6 +20,7 @@ import {
   requestWith,
 } from "./factories"
 import { ownerPool } from "./owner"
+import { insertYourRow } from "./your-rows"
 
 // An account with rows in every table of personal data, and a marker in every column that can contain one.
 
@@ -51,6 +53,7 @@ const unmarked = [
   "audit_entries.target_type",
   "audit_entries.target_id",
   "users.role",
+  ...withoutText(),
 ]
 
 export type Leaver = Awaited<ReturnType<typeof createLeaver>>
@@ -205,6 +208,7 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
   await db().feedback.create({ data: { userId, rating: 2, message: mark("feedback.message") } })
   const note = mark("waitlist_entries.note")
   await db().waitlistEntry.create({ data: { email, note, source: "blog", status: "joined" } })
+  await insertYourRow(userId, mark)
   return { user, word, mark, bytes, secret, keys, staff, subscription: current, plan }
 }
 

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "@/scripts/root"
+import * as yours from "@/tests/yours/reviewed"
 import { succeeds } from "./copy"
 
 /** The optional modules: each is removed by deleting its folders. */
-export const optional = ["audit", "emails", "feedback", "waitlist"]
+export const optional = ["audit", "emails", "feedback", "waitlist", ...yours.modules]
 export const modules = optional.filter((name) => foldersOf(name).length > 0)
 
 /** The existing folders of a module. */

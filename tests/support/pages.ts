@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Permission, Role } from "@/lib/permissions"
 import { root } from "@/scripts/root"
+import * as yours from "@/tests/yours/reviewed"
 import { isLong } from "./sample"
 
 // The pages of the product: every test and measurement that visits them reads this table, written by hand.
@@ -9,7 +10,7 @@ import { isLong } from "./sample"
 /** Guests' pages redirect signed-in accounts; a later step of a sign-in redirects everybody who is not at it. */
 export type PageAccess = "everyone" | "guests" | "second step" | "accounts" | "demo" | Permission
 
-type PageRow = {
+export type PageRow = {
   /** As in `app`. */
   path: string
   access: PageAccess
@@ -38,7 +39,7 @@ const inConsole = { sidebar: "administration" } as const
 const list = { ...inConsole, isList: true } as const
 const ofAccounts = { ...list, opens: account } as const
 
-const all: readonly PageRow[] = [
+const ours: readonly PageRow[] = [
   { path: "/", access: "everyone", title: "Call the API. Pay only for what each call used." },
   { path: "/sign-in", access: "guests", title: "Sign in" },
   { path: "/sign-in/confirm", access: "second step", title: "Confirm your sign-in" },
@@ -97,6 +98,8 @@ const all: readonly PageRow[] = [
   { path: "/admin/api-keys/[id]", access: "api_keys.manage", title: ofKey },
   { path: "/admin/api-keys/[id]/report", access: "api_keys.manage", title: /^What “.+” did$/ },
 ]
+
+const all = ours.flatMap((page) => [page, ...yours.pages.filter(({ after }) => after === page.path)])
 
 export const pages = all.filter(({ path, isOptional }) => !isOptional || isPresent(path))
 

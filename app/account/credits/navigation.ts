@@ -1,4 +1,10 @@
 import { Coins } from "lucide-react"
 import type { NavigationEntry } from "@/app/_shell/sections"
 
-export const entry: NavigationEntry = { area: "account", position: 3, label: "Credits", icon: Coins, permission: null }
+export const entry: NavigationEntry = {
+  area: "account",
+  after: "/api-keys",
+  label: "Credits",
+  icon: Coins,
+  permission: null,
+}

@@ -3,7 +3,7 @@ import type { NavigationEntry } from "@/app/_shell/sections"
 
 export const entry: NavigationEntry = {
   area: "account",
-  position: 5,
+  after: "/account/requests",
   label: "Your orders",
   icon: Receipt,
   permission: null,

@@ -3,7 +3,7 @@ import type { NavigationEntry } from "@/app/_shell/sections"
 
 export const entry: NavigationEntry = {
   area: "account",
-  position: 4,
+  after: "/account/credits",
   label: "Requests",
   icon: ArrowLeftRight,
   permission: null,

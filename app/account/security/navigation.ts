@@ -3,7 +3,7 @@ import type { NavigationEntry } from "@/app/_shell/sections"
 
 export const entry: NavigationEntry = {
   area: "account",
-  position: 7,
+  after: "/account/settings",
   label: "Security",
   icon: LockKeyhole,
   permission: null,

@@ -3,7 +3,7 @@ import type { NavigationEntry } from "@/app/_shell/sections"
 
 export const entry: NavigationEntry = {
   area: "account",
-  position: 6,
+  after: "/account/orders",
   label: "Settings",
   icon: Settings,
   permission: null,

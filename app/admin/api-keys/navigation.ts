@@ -5,7 +5,6 @@ import { kinds } from "@/lib/surfaces"
 export const entry: NavigationEntry = {
   area: "admin",
   section: "Developers",
-  position: 1,
   label: "Admin keys",
   icon: ShieldCheck,
   permission: kinds.admin.issuePermission,

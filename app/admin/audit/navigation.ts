@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/audit/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Logs",
-  position: 3,
+  after: "/admin/usage",
   label: "Audit log",
   icon: History,
 }

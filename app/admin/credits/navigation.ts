@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/credits/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Billing",
-  position: 4,
+  after: "/admin/credits/balances",
   label: "Credit ledger",
   icon: ScrollText,
 }

@@ -2,4 +2,10 @@ import { Mail } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/emails/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Logs", position: 4, label: "Emails", icon: Mail }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Logs",
+  after: "/admin/usage",
+  label: "Emails",
+  icon: Mail,
+}

@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/feedback/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Customers",
-  position: 2,
+  after: "/admin/users",
   label: "Feedback",
   icon: MessageSquare,
   finds: "feedback",

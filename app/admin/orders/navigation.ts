@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/orders/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Billing",
-  position: 2,
+  after: "/admin/subscriptions",
   label: "Orders",
   icon: Receipt,
 }

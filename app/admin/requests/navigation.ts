@@ -5,7 +5,6 @@ import { GET } from "@/app/api/v1/admin/requests/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Logs",
-  position: 1,
   label: "API requests",
   icon: ArrowLeftRight,
 }

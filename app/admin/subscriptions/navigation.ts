@@ -5,7 +5,6 @@ import { GET } from "@/app/api/v1/admin/subscriptions/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Billing",
-  position: 1,
   label: "Subscriptions",
   icon: Repeat,
 }

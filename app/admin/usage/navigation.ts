@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/usage/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Logs",
-  position: 2,
+  after: "/admin/requests",
   label: "API usage",
   icon: ChartColumnStacked,
 }

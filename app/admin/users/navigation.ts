@@ -5,7 +5,6 @@ import { GET } from "@/app/api/v1/admin/users/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Customers",
-  position: 1,
   label: "Accounts",
   icon: Users,
 }

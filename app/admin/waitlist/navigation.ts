@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/waitlist/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Customers",
-  position: 3,
+  after: "/admin/users",
   label: "Waitlist",
   icon: Hourglass,
   finds: "waitlist_entry",

@@ -16,6 +16,7 @@ import { csvLine } from "@/lib/platform/text/csv"
 import { type Entry, writeEntries } from "@/lib/request-log/write"
 import { kinds, surfaces } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
+import { insertYourRows } from "@/prisma/your-rows"
 import type { Listener } from "@/scripts/build-and-serve"
 import { reviewedAccess } from "@/tests/http/reviewed-access"
 import {
@@ -32,6 +33,7 @@ import { ownerPool } from "@/tests/support/owner"
 import { valuesOf } from "@/tests/support/parameter-values"
 import { inTurn, isLong } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { insertYourRow } from "@/tests/support/your-rows"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 import { neededForCall } from "./needed-for-call"
 
@@ -573,6 +575,7 @@ describe.each(all.filter(({ surface, method }) => surface === "user" && method =
       await createSubscription({ userId: otherAccount.id, planId: plan.id })
       await createOrder({ userId: otherAccount.id, description: marker })
       await grantCredits(otherAccount.id, 100)
+      await insertYourRow(otherAccount.id, () => marker)
       const { user, key, secret } = await callerWithRows(endpoint)
       const { status, text } = await outcome(call(endpoint, { key: secret }))
       expect(status).toBe(200)
@@ -648,6 +651,9 @@ async function callerWithRows(endpoint: ServedEndpoint) {
     await createOrder({ userId: caller.user.id, createdAt: new Date(start + Math.floor(day / 2) * 86_400_000) })
     await grantCredits(caller.user.id, 100)
   }
+  const rows = `SELECT n, gen_random_uuid() AS id, '${caller.user.id}'::uuid AS user_id, n % 5 AS mix,
+    to_timestamp(${start / 1000}) + n / 2 * interval '1 day' AS at FROM generate_series(1, 10) n`
+  await insertYourRows(ownerPool(), rows)
   for (const cost of [3, 8]) await spend(caller, cost)
   await writeEntries(pool(), await requestsOf(caller, start))
   return caller

@@ -4,10 +4,11 @@ import { expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
 import { root } from "@/scripts/root"
+import { hostile } from "@/tests/support/hostile-text"
+import * as yours from "@/tests/yours/emails"
 import { colors, render } from "./layout"
 import { type EmailContent, type Template, templates } from "./templates"
 
-const hostile = `<b>&"'</b><img src="https://evil.example/i.png">`
 const key = { name: hostile, start: hostile }
 
 const expiring = { surface: "user", ...key, expiresAt: new Date(0), hasExpired: false, ownerEmail: null } as const
@@ -53,6 +54,7 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   password_reset: [{ token: hostile, minutes: 60 }],
   proof_code: [{ code: hostile, minutes: 10 }],
   password_changed: [],
+  ...yours.facts,
 }
 
 const names = Object.keys(facts) as Template[]

@@ -2,6 +2,7 @@ import { env } from "@/lib/env"
 import { absoluteTime, plainDate } from "@/lib/platform/text/format-time"
 import { product } from "@/lib/product"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
+import { templates as yours } from "@/lib/yours/emails"
 
 /** The HTML part shows the first link as a button. */
 export type Block = string | { list: readonly string[] } | { quote: readonly string[] } | { label: string; url: string }
@@ -404,6 +405,7 @@ export const templates = {
     ],
     security: true,
   }),
+  ...yours,
 } satisfies Record<string, (facts: never) => EmailContent>
 
 type Factor = "app" | "passkey"

@@ -6,7 +6,7 @@ import { payingSince } from "@/lib/purchases/subscriptions"
 import { createPlan, createUser } from "@/tests/support/factories"
 import { ownerUrl } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
-import { counted, type countedTables, dailyTotal, foldDailyChanges } from "./daily-sums"
+import { type CountedTable, counted, dailyTotal, foldDailyChanges } from "./daily-sums"
 import type { Bind, Range } from "./page"
 import { withSettings } from "./settings"
 
@@ -456,7 +456,7 @@ async function compare(client: PoolClient, ranges: readonly Timestamp[][]): Prom
 
 /** One value of each label, to filter by. */
 const filterValues: {
-  [table in Exclude<keyof typeof countedTables, "key_requests" | "key_usage">]: Record<string, unknown>
+  [table in Exclude<CountedTable, "key_requests" | "key_usage">]: Record<string, unknown>
 } = {
   users: { status: "banned", role: "member" },
   subscriptions: { status: "canceled", planId: "one" },
@@ -478,7 +478,7 @@ function* totalsOf(since: Date, until: Date) {
       const range = bounds[(index + since.getUTCDate()) % bounds.length] ?? {}
       const values: unknown[] = []
       const bind: Bind = (value) => `$${values.push(value)}`
-      const total = dailyTotal(table as keyof typeof countedTables)(where, range, bind)
+      const total = dailyTotal(table)(where, range, bind)
       const conditions = Object.entries(where).map(
         ([field, value]) => `${columns[field] ?? field}::text = ${bind(value)}`,
       )

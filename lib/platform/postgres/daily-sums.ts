@@ -1,3 +1,4 @@
+import { tables, type YourTable } from "@/lib/yours/tables"
 import { type Bind, columnName, type Range } from "./page"
 import { pool } from "./pool"
 
@@ -38,7 +39,7 @@ export async function foldDailyChanges(database = pool()): Promise<number> {
   }
 }
 
-export const countedTables = {
+const countedTables = {
   users: { status: "label", role: "sublabel" },
   subscriptions: { status: "label", planId: "sublabel" },
   orders: { status: "label" },
@@ -50,7 +51,20 @@ export const countedTables = {
   waitlist_entries: { status: "label" },
   key_requests: { status: "label", route: "sublabel" },
   key_usage: { unit: "label" },
-} as const satisfies Record<string, Record<string, "label" | "sublabel">>
+} as const satisfies Record<string, CountedFields>
+
+type CountedFields = NonNullable<YourTable["counted"]>
+
+export type CountedTable = keyof typeof countedTables
+
+const counts: Readonly<Record<string, CountedFields | undefined>> = {
+  ...countedTables,
+  ...Object.fromEntries(Object.entries<YourTable>(tables).map(([name, { counted }]) => [name, counted])),
+}
+
+export function isCounted(table: string): boolean {
+  return counts[table] !== undefined
+}
 
 type Series = {
   name: string
@@ -75,7 +89,7 @@ function at(column: string, name: string) {
 }
 
 /** For filters that the series named as the table lacks. */
-const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly Series[] } = {
+const furtherSeries: Readonly<Record<string, readonly Series[] | undefined>> = {
   orders: [
     { name: "orders.listed", ...ofOrder, ...byCreation },
     { name: "orders.sold", ...ofOrder, ...at("paid_at", "paid") },
@@ -100,8 +114,8 @@ export function packed(position: number): string {
   return `(sublabel::text[])[${position}]`
 }
 
-export function dailyTotal(table: keyof typeof countedTables) {
-  const own = { ...byCreation, name: table, fields: countedTables[table] }
+export function dailyTotal(table: string) {
+  const own = { ...byCreation, name: table, fields: counts[table] ?? {} }
   const all: readonly Series[] = [own, ...(furtherSeries[table] ?? [])]
   return (where: object, range: Range, bind: Bind): string | undefined => {
     const { since, until } = range

@@ -28,6 +28,7 @@ import {
   grantCredits,
 } from "@/tests/support/factories"
 import { serverTime } from "@/tests/support/shared-server"
+import { forms } from "@/tests/yours/forms"
 
 // Every action of the build: who may call it, and whether a call has taken effect. Written by hand.
 
@@ -403,6 +404,7 @@ export const formCases: Record<string, FormCase> = {
   ),
   "admin/users/[id] grant": onAccount("credits.manage", { amount: "7" }, balanceIs(107)),
   "admin/users/[id] deduct": onAccount("credits.manage", { amount: "7" }, balanceIs(93)),
+  ...forms,
 }
 
 function atSecondStep(fields: Record<string, string>, path = "/sign-in/confirm"): FormCase {

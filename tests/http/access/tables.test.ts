@@ -1,11 +1,10 @@
 import { expect, test } from "vitest"
-import { roleNames } from "@/lib/permissions"
 import { builtActions, builtPaths } from "@/tests/support/client"
 import { optional } from "@/tests/support/optional"
 import { pages } from "@/tests/support/pages"
 import { reviewedProof } from "../reviewed-proof"
 import { formCases } from "./forms"
-import { roles, routes } from "./tables"
+import { routes } from "./tables"
 
 // Access control over HTTP, against the build: pages.test.ts, routes.test.ts and forms.test.ts send every kind of
 // credential to what these tables list.
@@ -33,8 +32,4 @@ test("the tables have no other rows, except for modules that can be removed", ()
   const existing = [...built.pages, ...built.routes, ...actions]
   const rows = [...paths, ...[routes, formCases, reviewedProof].flatMap((table) => Object.keys(table))]
   expect(rows.filter((row) => !existing.includes(row) && !modules.test(row))).toEqual([])
-})
-
-test("the tables name every role", () => {
-  expect(roles).toEqual(roleNames)
 })

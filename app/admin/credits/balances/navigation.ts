@@ -5,7 +5,7 @@ import { GET } from "@/app/api/v1/admin/credits/balances/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Billing",
-  position: 3,
+  after: "/admin/orders",
   label: "Credit balances",
   icon: Coins,
 }

@@ -1,0 +1,2 @@
+/** The emails that your product adds, as in lib/platform/email/templates.ts. */
+export const templates = {}

@@ -1,0 +1,2 @@
+-- The rights of the runtime role on your tables, each with its reason, as in roles.sql. `npm run db:migrate` applies this
+-- file in the same transaction; psql takes it as a second --file.
