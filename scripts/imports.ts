@@ -18,7 +18,8 @@ export async function readImports(): Promise<Import[]> {
   const imports = await Promise.all(
     sources.map(async (from) => {
       const text = await readFile(join(root, from), "utf8")
-      const named = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)
+      // Imports inside the texts of scripts/new.ts do not start a line.
+      const named = text.matchAll(/(?:^(?:(?:import|export)\b.*|\} )from|^import|\bimport\()\s*"([^"]+)"/gm)
       return [...named].map(([, name = ""]) => ({ from, to: resolve(from, name), name }))
     }),
   )

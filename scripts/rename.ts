@@ -3,6 +3,7 @@ import { readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { parseArgs } from "node:util"
 import type { Surface } from "@/lib/surfaces"
+import { format } from "./package-program"
 import { root } from "./root"
 
 // Changes lib/product.ts and what cannot read it: package.json, the documents, the example responses and ops.
@@ -28,7 +29,8 @@ const sources = await filesBelow("app", "components", "lib", "server")
 /** What names the product and cannot read lib/product.ts. Keys of a changelog, of migrations and of tests are of their time. */
 const named = [
   ...(await readdir(root)).filter((file) => file.endsWith(".md") && file !== "CHANGELOG.md"),
-  ...(await filesBelow("docs")).filter((file) => file.endsWith(".md")),
+  // The tutorial has names of its own.
+  ...(await filesBelow("docs")).filter((file) => file.endsWith(".md") && file !== "docs/tutorial.md"),
   ...(await filesBelow("ops")),
   ...sources.filter((file) => file.endsWith("/example.json")),
 ]
@@ -59,6 +61,7 @@ await edit("README.md", (text) => {
 for (const file of named) await edit(file, withNewSlug)
 const unit = join(root, `ops/${oldSlug}.service`)
 if (existsSync(unit)) await rename(unit, join(root, `ops/${slug}.service`))
+format(["lib/product.ts", "package.json", ...named.filter((file) => /\.(md|ts)$/.test(file))])
 console.log(`The product is called ${name} now. \`npm run demo -- --reset\` starts it with new data and keys.
 The pictures of README.md and of the start page show the old name: \`npm run screens\` takes them again.`)
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { cookieName } from "@/lib/platform/http/cookies"
 import { product } from "@/lib/product"
@@ -35,60 +35,28 @@ export async function makeChangedCopy(): Promise<void> {
   await change("lib/product.ts", /(creditPacks: .* = )\[[^\]]*\]/, "$1[{ credits: 70, amount: 1_999 }]")
   await change("lib/product.ts", /accentHue: \d+/, "accentHue: 30")
   await replaceWork()
-  await addTable()
+  await addOwn()
 }
 
-/** The metered work, and a second metered endpoint. */
 async function replaceWork(): Promise<void> {
   const work = await readFile(join(root, "tests/support/other-work.ts"), "utf8")
   const folder = join(changedCopy, "app/api/v1/me/run")
   for (const file of await readdir(folder)) if (file !== "example.json") await rm(join(folder, file))
   await writeFile(join(folder, "route.ts"), work)
-
-  const name = free("sum", (name) => existsSync(join(changedCopy, `app/api/v1/me/${name}`)))
-  await mkdir(join(changedCopy, `app/api/v1/me/${name}`))
-  await writeFile(join(changedCopy, `app/api/v1/me/${name}/route.ts`), work.replace("maxCost = 3", "maxCost = 5"))
-  await change("tests/http/reviewed-access.ts", /\n}\n$/, `\n  "/api/v1/me/${name}": "user key",\n}\n`)
 }
 
-async function addTable(): Promise<void> {
-  const schema = await readFile(join(changedCopy, "prisma/schema.prisma"), "utf8")
-  const table = free("holidays", (name) => schema.includes(`@@map("${name}")`))
-  await writeFile(
-    join(changedCopy, "prisma/schema.prisma"),
-    `${schema}
-model ${table} {
-  id  String   @id @db.Uuid
-  day DateTime @unique @db.Date
-
-  @@map("${table}")
-}
-`,
-  )
-  const migration = join(changedCopy, `prisma/migrations/99991231000000_${table}`)
-  await mkdir(migration)
-  await writeFile(
-    join(migration, "migration.sql"),
-    `CREATE TABLE "${table}" (
-    "id" UUID NOT NULL,
-    "day" DATE NOT NULL,
-
-    CONSTRAINT "${table}_pkey" PRIMARY KEY ("id")
-);
-CREATE UNIQUE INDEX "${table}_day_key" ON "${table}"("day");
-`,
-  )
-  await change(
-    "prisma/roles.sql",
-    /^GRANT SELECT ON schema_version .*\n/m,
-    `$&GRANT SELECT ON ${table} TO :"role"; -- read\n`,
-  )
-  const columns = `  ${table}: { nothing: "Days of the year.", columns: ["id", "day"] },\n`
-  await change("lib/leaving/personal-data.ts", /^ {2}schema_version: \{\n/m, `${columns}$&`)
+/** One of everything that `npm run new` writes. */
+async function addOwn(): Promise<void> {
+  const plural = free("holidays", (name) => existsSync(join(changedCopy, `app/admin/${name}`)))
+  const single = free("about", (name) => existsSync(join(changedCopy, `app/account/${name}`)))
+  const kinds = { table: plural, form: plural, metered: single, page: single, email: single, module: `of_${plural}` }
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/new.ts", ...Object.entries(kinds).flat()], {
+    WITHOUT_EXAMPLES: "1",
+  })
 }
 
 function free(name: string, isTaken: (name: string) => boolean): string {
-  return isTaken(name) ? free(`${name}2`, isTaken) : name
+  return isTaken(name) ? free(`more_${name}`, isTaken) : name
 }
 
 async function change(file: string, pattern: RegExp, replacement: string): Promise<void> {

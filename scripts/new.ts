@@ -1,0 +1,459 @@
+import { existsSync } from "node:fs"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { writeMigration } from "./new-migration"
+import { format, runProgram } from "./package-program"
+import { root } from "./root"
+
+// Writes the files and lines of a new table, page, form, metered endpoint or email, with one text field to start from.
+// Tests name what a change of them needs: CONTRIBUTING.md says what no test can know.
+
+const usage = `npm run new -- table captions     a table of accounts with a list in each API, two pages and a permission
+npm run new -- module captions    a table that only the console and the admin API list, as an optional module
+npm run new -- page captions      a page of an account
+npm run new -- form captions      a form that adds a row, on the page of the table captions
+npm run new -- metered captions   an endpoint of the user API that costs credits
+npm run new -- email caption_made an email
+
+Several at once: npm run new -- table captions form captions
+Names are in lower case, with _ between words; those of tables end in s.`
+
+/** For the formatter. */
+const touched = new Set<string>()
+
+type Names = ReturnType<typeof namesOf>
+
+const kinds: Record<string, (names: Names) => Promise<void>> = { table, module, page, form, metered, email }
+
+const given = process.argv.slice(2)
+const items = given.flatMap((kind, place) => (place % 2 === 0 ? [{ kind, name: given[place + 1] ?? "" }] : []))
+if (items.length === 0) fail("Say what to write.")
+for (const { kind, name } of items) {
+  if (!Object.hasOwn(kinds, kind)) fail(`"${kind}" is none of ${Object.keys(kinds).join(", ")}.`)
+  if (!/^[a-z]+(_[a-z]+)*$/.test(name)) fail(`"${name}" is not a name.`)
+}
+for (const { kind, name } of items) await kinds[kind]?.(namesOf(name))
+const tables = items.flatMap(({ kind, name }) => (kind === "table" || kind === "module" ? [name] : []))
+if (tables.length > 0) {
+  const migration = await writeMigration(["add", ...tables].join("_"))
+  if (migration) console.log(`Wrote ${migration}. Review it before you apply it.`)
+}
+format([...touched])
+// A test that makes a copy writes the examples at the end.
+if (!process.env.WITHOUT_EXAMPLES) {
+  runProgram("prisma/build/index.js", "generate")
+  runProgram("vitest/vitest.mjs", "run", "--project=unit", "--reporter=dot", "app/api/v1/examples.test.ts", "--update")
+}
+process.exit(0)
+
+function namesOf(name: string) {
+  const words = name.replaceAll("_", " ")
+  const singular = name.replace(/ies$/, "y").replace(/s$/, "")
+  return {
+    /** In the database. */
+    name,
+    /** In a sentence. */
+    words,
+    /** In URLs and names of files. */
+    path: name.replaceAll("_", "-"),
+    label: words.charAt(0).toUpperCase() + words.slice(1),
+    /** Of variables and types. */
+    many: camel(name),
+    one: camel(singular),
+    Many: capital(camel(name)),
+    One: capital(camel(singular)),
+  }
+}
+
+async function table(names: Names): Promise<void> {
+  const { words, path, one, Many } = names
+  await addTable(names)
+  await create(`app/api/v1/me/${path}/route.ts`, {
+    'import { userList } from "@/lib/api/lists"': "",
+    [`import { find${Many}, ${one}Row } from "@/lib/${path}"`]: `
+${exported("userList")}
+  summary: "Lists the ${words} of the key's owner",
+  row: ${one}Row,
+  find: find${Many},
+})`,
+  })
+  await addLines("tests/yours/reviewed.ts", "access", `"/api/v1/me/${path}": "user key",`)
+  await addPage(names, listPage(names))
+}
+
+async function module(names: Names): Promise<void> {
+  await addTable(names)
+  await addLines("tests/yours/reviewed.ts", "modules", `"${names.path}",`)
+}
+
+async function addTable({ name, words, path, label, many, one, Many, One }: Names): Promise<void> {
+  if (!name.endsWith("s")) fail("The name of a table is a plural.")
+  await append(
+    "prisma/yours.prisma",
+    `model ${One} {
+  id        String   @id @default(uuid(7)) @db.Uuid
+  userId    String   @map("user_id") @db.Uuid
+  text      String
+  createdAt DateTime @default(now()) @map("created_at") @db.Timestamptz(3)
+
+  user User @relation(fields: [userId], references: [id])
+
+  @@index([createdAt(sort: Desc), id(sort: Desc)])
+  @@index([userId, createdAt(sort: Desc), id(sort: Desc)])
+  @@map("${name}")
+}`,
+  )
+  // Releases add relations at the end.
+  await edit("prisma/schema.prisma", (text) => text.replace("model User {\n", `$&  ${many} ${One}[]\n`))
+  await append(
+    "prisma/yours.sql",
+    `GRANT SELECT, INSERT, DELETE ON ${name} TO :"role"; -- customers add and delete their own, and erasure deletes them`,
+  )
+  await addLines(
+    "lib/yours/tables.ts",
+    "tables",
+    `${name}: {
+    personal: {
+      rows: ofUser,
+      file: { name: "${path}", about: "your ${words}" },
+      erasure: "rows",
+      columns: { id: [own, gone], user_id: [internal, gone], text: [own, gone], created_at: [own, gone] },
+    },
+  },`,
+  )
+  await addImports(
+    "lib/yours/tables.ts",
+    "ofUser",
+    'import { gone, internal, ofUser, own } from "@/lib/personal-table"',
+  )
+  await addLines("lib/yours/permissions.ts", "permissions", `"${name}.read": "Read the ${words} of every account",`)
+  await create(`lib/${path}.ts`, {
+    'import { z } from "zod"': "",
+    'import { listed } from "@/lib/platform/postgres/listed"': "",
+    'import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"': `
+export const ${one}Row = z.object({
+  id,
+  userId: id.describe("The account that it belongs to"),
+  text: untrustedText,
+  createdAt: timestamp,
+})
+
+export const find${Many} = listed("${name}", ${one}Row)`,
+  })
+  await create(`app/api/v1/admin/${path}/route.ts`, {
+    'import { adminList } from "@/lib/api/lists"': "",
+    'import { id } from "@/lib/platform/schemas/fields"': "",
+    [`import { find${Many}, ${one}Row } from "@/lib/${path}"`]: `
+${exported("adminList")}
+  summary: "Lists the ${words} of all accounts",
+  permission: "${name}.read",
+  filters: { userId: id },
+  row: ${one}Row,
+  find: find${Many},
+})`,
+  })
+  await create(`app/admin/${path}/navigation.ts`, {
+    'import { Table2 } from "lucide-react"': "",
+    'import { adminPage, type NavigationEntry } from "@/app/_shell/sections"': "",
+    [`import { GET } from "@/app/api/v1/admin/${path}/route"`]: `
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Customers",
+  after: "/admin/users",
+  label: "${label} of all accounts",
+  icon: Table2,
+}`,
+  })
+  await create(`app/admin/${path}/page.tsx`, {
+    'import type { Metadata } from "next"': "",
+    [`import { GET } from "@/app/api/v1/admin/${path}/route"`]: "",
+    'import { ResourcePage } from "@/components/admin/resource-page"': "",
+    'import { Day, Text } from "@/components/list/cells"': "",
+    'import { entry } from "./navigation"': `
+export const metadata: Metadata = { title: entry.label }
+
+export default function ${Many}Page({ searchParams }: PageProps<"/admin/${path}">) {
+  return (
+    <ResourcePage
+      resource="${path}"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        { label: "Text", cell: ({ text }) => <Text>{text}</Text> },
+        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+      ]}
+    />
+  )
+}`,
+  })
+  await addLines("tests/yours/reviewed.ts", "access", `"/api/v1/admin/${path}": "${name}.read",`)
+  await addLines("tests/yours/reviewed.ts", "holders", `"${name}.read": "owner admin analyst",`)
+  await addLines("tests/yours/reviewed.ts", "shown", `"${name}.text": "${name}.read",`)
+  await addLines(
+    "tests/yours/reviewed.ts",
+    "pages",
+    `{
+    after: "/admin/users/[id]",
+    path: "/admin/${path}",
+    access: "${name}.read",
+    title: "${label} of all accounts",
+    sidebar: "administration",
+    isList: true,
+    opens: "/admin/users/[id]",
+  },`,
+  )
+}
+
+async function page(names: Names): Promise<void> {
+  const { path, Many } = names
+  await addPage(names, {
+    'import type { Metadata } from "next"': "",
+    'import { PageFrame } from "@/components/page/page-frame"': "",
+    'import { requireViewer } from "@/lib/sign-in/browser-session"': "",
+    'import { entry } from "./navigation"': `
+export const metadata: Metadata = { title: entry.label }
+
+export default async function ${Many}Page() {
+  const viewer = await requireViewer("/account/${path}")
+  return (
+    <PageFrame title={entry.label}>
+      <p className="text-muted">You are signed in as {viewer.name}.</p>
+    </PageFrame>
+  )
+}`,
+  })
+}
+
+async function form({ name, path, one, One }: Names): Promise<void> {
+  const page = `app/account/${path}/page.tsx`
+  if (!existsSync(join(root, page))) fail(`Make the table first: npm run new -- table ${name}`)
+  await edit(
+    `lib/${path}.ts`,
+    (text) =>
+      `${text
+        .replace(
+          'import { listed } from "@/lib/platform/postgres/listed"\n',
+          'import type { OwnerId } from "@/lib/authority/owner"\nimport { listed } from "@/lib/platform/postgres/listed"\nimport { db } from "@/lib/platform/postgres/prisma"\n',
+        )
+        .replace(
+          /(import .*schemas\/fields"\n)/,
+          '$1import { requestId } from "@/lib/platform/schemas/form-fields"\nimport { plainText } from "@/lib/platform/schemas/text"\n',
+        )}
+export const ${one}Form = z.strictObject({ requestId, text: plainText({ name: "The text", max: 200 }) })
+
+/** A form that is sent twice adds one row: the id is that of the form. */
+export async function add${One}(owner: OwnerId, { requestId, text }: z.output<typeof ${one}Form>): Promise<void> {
+  await db().${one}.createMany({ data: { id: requestId, userId: owner, text }, skipDuplicates: true })
+}
+`,
+  )
+  await create(`app/account/${path}/actions.ts`, {
+    '"use server"\n': "",
+    'import { revalidatePath } from "next/cache"': "",
+    'import { done, formAction } from "@/lib/form/action"': "",
+    [`import { add${One}, ${one}Form } from "@/lib/${path}"`]: `
+export const add = formAction({
+  fields: ${one}Form,
+  permission: null,
+  fresh: false,
+  act: async (form, { viewer }) => {
+    await add${One}(viewer.id, form)
+    revalidatePath("/account/${path}")
+    return done()
+  },
+})`,
+  })
+  await edit(page, (text) =>
+    text
+      .replace(
+        'import type { Metadata } from "next"\n',
+        'import { randomUUID } from "node:crypto"\nimport type { Metadata } from "next"\n',
+      )
+      .replace(
+        "import { Day, Text }",
+        'import { RequestId, SubmitButton, TextField } from "@/components/form/fields"\nimport { Form } from "@/components/form/form"\nimport { Day, Text }',
+      )
+      .replace("{ PageFrame }", "{ PageFrame, Panel }")
+      .replace(
+        'import { entry } from "./navigation"',
+        'import { add } from "./actions"\nimport { entry } from "./navigation"',
+      )
+      .replace(
+        "      <ListView\n",
+        `      <Panel label="Add">
+        <Form action={add} done="Added.">
+          <RequestId id={randomUUID()} />
+          <TextField label="Text" name="text" required />
+          <SubmitButton className="justify-self-start">Add</SubmitButton>
+        </Form>
+      </Panel>
+      <ListView
+`,
+      ),
+  )
+  await addLines("tests/yours/reviewed.ts", "proof", `"account/${path} add": "changes no way in and no right",`)
+  await addLines(
+    "tests/yours/forms.ts",
+    "forms",
+    `"account/${path} add": {
+    access: "accounts",
+    path: "/account/${path}",
+    prepare: async ({ id: userId }) => ({
+      fields: { requestId: randomUUID(), text: "Mine" },
+      isDone: async () => (await db().${one}.count({ where: { userId, text: "Mine" } })) === 1,
+    }),
+  },`,
+  )
+  await addImports(
+    "tests/yours/forms.ts",
+    "randomUUID",
+    'import { randomUUID } from "node:crypto"\nimport { db } from "@/lib/platform/postgres/prisma"',
+  )
+}
+
+async function metered({ path, label }: Names): Promise<void> {
+  await create(`app/api/v1/me/${path}/route.ts`, {
+    'import { z } from "zod"': "",
+    'import { userMetered } from "@/lib/api/metered"': `
+const maxCost = 2
+
+${exported("userMetered")}
+  summary: \`${label}; costs 1 credit for each 500 characters, at most \${maxCost}\`,
+  maxCost,
+  body: z.strictObject({
+    text: z.string().min(1, "must not be empty").max(1_000).meta({ description: "The text", examples: ["A text."] }),
+  }),
+  result: z.object({ characters: z.int().describe("Characters of the text") }),
+  work: async ({ text }) => ({ result: { characters: text.length }, cost: Math.ceil(text.length / 500) }),
+})`,
+  })
+  await addLines("tests/yours/reviewed.ts", "access", `"/api/v1/me/${path}": "user key",`)
+}
+
+async function email({ name, label }: Names): Promise<void> {
+  await addLines(
+    "lib/yours/emails.ts",
+    "templates",
+    `${name}: ({ text }: { text: string }) => ({ subject: "${label}", body: [text] }),`,
+  )
+  await addImports("tests/yours/emails.ts", "hostile", 'import { hostile } from "@/tests/support/hostile-text"')
+  await addLines("tests/yours/emails.ts", "facts", `${name}: [{ text: hostile }],`)
+}
+
+function listPage({ path, Many }: Names): Record<string, string> {
+  return {
+    'import type { Metadata } from "next"': "",
+    [`import { GET } from "@/app/api/v1/me/${path}/route"`]: "",
+    'import { Day, Text } from "@/components/list/cells"': "",
+    'import { ListView } from "@/components/list/list-view"': "",
+    'import { readListing } from "@/components/list/query"': "",
+    'import { PageFrame } from "@/components/page/page-frame"': "",
+    'import { EmptyState } from "@/components/ui/empty-state"': "",
+    'import { requireViewer } from "@/lib/sign-in/browser-session"': "",
+    'import { entry } from "./navigation"': `
+export const metadata: Metadata = { title: entry.label }
+
+const page = "/account/${path}"
+
+export default async function ${Many}Page({ searchParams }: PageProps<"/account/${path}">) {
+  const viewer = await requireViewer(page)
+  const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
+  return (
+    <PageFrame title={entry.label}>
+      <ListView
+        title={entry.label}
+        page={page}
+        path="/api/v1/me/${path}"
+        download="/account/csv/${path}"
+        filters={GET.endpoint.filters}
+        columns={[
+          { label: "Text", cell: ({ text }) => <Text>{text}</Text> },
+          { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+        ]}
+        listing={listing}
+        empty={<EmptyState title="Nothing here yet" />}
+      />
+    </PageFrame>
+  )
+}`,
+  }
+}
+
+async function addPage({ path, label }: Names, source: Record<string, string>): Promise<void> {
+  await create(`app/account/${path}/page.tsx`, source)
+  await create(`app/account/${path}/navigation.ts`, {
+    'import { Table2 } from "lucide-react"': "",
+    'import type { NavigationEntry } from "@/app/_shell/sections"': `
+export const entry: NavigationEntry = {
+  area: "account",
+  after: "/account/orders",
+  label: "${label}",
+  icon: Table2,
+  permission: null,
+}`,
+  })
+  await addLines(
+    "tests/yours/reviewed.ts",
+    "pages",
+    `{ after: "/account/orders", path: "/account/${path}", access: "accounts", title: "${label}", sidebar: "account" },`,
+  )
+}
+
+function exported(wrapper: string): string {
+  return `export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = ${wrapper}({`
+}
+
+/** The lines of a file: imports, and after the last one its text. */
+async function create(file: string, lines: Record<string, string>): Promise<void> {
+  const target = join(root, file)
+  if (existsSync(target)) fail(`${file} exists.`)
+  await mkdir(dirname(target), { recursive: true })
+  const text = Object.entries(lines).map(([line, rest]) => line + rest && `${line}\n${rest}`)
+  await writeFile(target, `${text.join("").replace(/\n$/, "")}\n`)
+  touched.add(file)
+  console.log(`Wrote ${file}`)
+}
+
+async function append(file: string, text: string): Promise<void> {
+  await edit(file, (before) => `${before}\n${text}\n`)
+}
+
+/** Adds lines to the end of an object or array that a file exports. */
+async function addLines(file: string, constant: string, lines: string): Promise<void> {
+  const empty = new RegExp(`(export const ${constant}\\b[^\\n]* = [{[])([}\\]].*)`)
+  const filled = new RegExp(`(export const ${constant}\\b[^\\n]* = [{[]\\n[\\s\\S]*?)(\\n[}\\]])`)
+  await edit(file, (text) => {
+    if (empty.test(text)) return text.replace(empty, (_, start, end) => `${start}\n  ${lines}\n${end}`)
+    if (!filled.test(text)) throw new Error(`${file} exports no ${constant}.`)
+    return text.replace(filled, (_, start, end) => `${start}\n  ${lines}${end}`)
+  })
+}
+
+async function addImports(file: string, name: string, lines: string): Promise<void> {
+  const text = await readFile(join(root, file), "utf8")
+  if (!new RegExp(`^import .*\\b${name}\\b`, "m").test(text)) await writeFile(join(root, file), `${lines}\n${text}`)
+}
+
+async function edit(file: string, change: (text: string) => string): Promise<void> {
+  const text = await readFile(join(root, file), "utf8")
+  const changed = change(text)
+  if (changed === text) throw new Error(`Nothing to change was found in ${file}.`)
+  await writeFile(join(root, file), changed)
+  if (file.endsWith(".ts") || file.endsWith(".tsx")) touched.add(file)
+  console.log(`Changed ${file}`)
+}
+
+function camel(text: string): string {
+  return text.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function fail(problem: string): never {
+  console.error(`${problem}\n\n${usage}`)
+  process.exit(1)
+}
