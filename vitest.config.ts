@@ -91,7 +91,7 @@ const suites: Suite[] = [
   {
     ...shared,
     name: "changed-copy",
-    include: ["tests/{changed-copy,removal,rename,replace-work}.test.ts"],
+    include: ["tests/{changed-copy,removal,rename,replace-work,tutorial,upstream}.test.ts"],
     globalSetup: "tests/support/setup/changed-copy.ts",
     testTimeout: 5 * minute,
     hookTimeout: 10 * minute,

@@ -5,13 +5,11 @@ import { expect, test } from "vitest"
 import { closeStatement } from "@/lib/credits/ledger"
 import { counted } from "@/lib/platform/postgres/daily-sums"
 import { withSettings } from "@/lib/platform/postgres/settings"
+import { released } from "@/prisma/oldest-build"
 import { migrationsDirectory } from "@/scripts/migrate"
 import { builtIndex, commitsItself, findingsIn } from "@/scripts/migration-rules"
 import { firstMigration, loadFirstSchema } from "@/tests/support/first-schema"
 import { createDatabase } from "@/tests/support/owner"
-
-/** The last migration of the release before this one. */
-const released = "20261122220212_sign_ups_without_email_index"
 
 const names = readdirSync(migrationsDirectory)
   .filter((name) => !name.endsWith(".toml"))

@@ -238,7 +238,7 @@ function projectOf(file: string): string {
   if (file.endsWith(".spec.ts")) return "browser"
   const [, folder] = /^tests\/(load|alerts|upgrade|restore|image)\//.exec(file) ?? []
   if (folder) return folder
-  if (/^tests\/(changed-copy|removal|rename|replace-work)\b/.test(file)) return "changed-copy"
+  if (/^tests\/(changed-copy|removal|rename|replace-work|tutorial|upstream)\b/.test(file)) return "changed-copy"
   return file.startsWith("tests/http/") || file === "app/api/v1/contract.test.ts" ? "http*" : "unit*"
 }
 
