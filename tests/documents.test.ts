@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
+import { load } from "js-yaml"
 import { expect, test } from "vitest"
 import { envNames } from "@/lib/env"
 import { root } from "@/scripts/root"
@@ -57,7 +58,8 @@ test("each file that is named exists, unless a module was removed with it", () =
   const isOptional = (path: string) => path.split("/").some((folder) => optional.includes(folder))
   // The unit of systemd has the name of the product.
   const isMissing = (path: string) => !isOptional(path) && !path.endsWith(".service") && !existsSync(join(root, path))
-  expect(missing(paths, isMissing)).toEqual([])
+  // The commands of the tutorial write some of its files.
+  expect(missing(paths, (path, file) => file !== "docs/tutorial.md" && isMissing(path))).toEqual([])
 })
 
 test("each test that proves a guarantee runs in npm test, and one that runs a sample there is marked with a plus", async () => {
@@ -134,4 +136,45 @@ test("each event of the log is described", async () => {
   expect(events.length).toBeGreaterThan(30)
   const operation = documents.find(({ file }) => file === "docs/operation.md")?.text
   expect(events.filter((event) => !operation?.includes(`\`${event}\``))).toEqual([])
+})
+
+test.each([
+  ["README.md", 120, 1_100],
+  ["AGENTS.md", 60, 700],
+  ["STYLE.md", 70, 600],
+  ["CONTRIBUTING.md", 100, 1_500],
+])("%s has at most %i lines and %i words", (name, lines, words) => {
+  const text = documents.find(({ file }) => file === name)?.text ?? expect.fail(`There is no ${name}.`)
+  expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(lines)
+  expect(text.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThanOrEqual(words)
+})
+
+test("the picture of the architecture shows every label of its text", async () => {
+  const [source, picture] = await Promise.all(
+    ["dot", "svg"].map((type) => readFile(join(root, `docs/architecture.${type}`), "utf8")),
+  )
+  const labels = [...String(source).matchAll(/label="([^"]+)"/g)].flatMap(([, label = ""]) => label.split("\\n"))
+  const shown = String(picture).replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">")
+  expect(labels.length).toBeGreaterThan(10)
+  expect(labels.filter((label) => !shown.includes(`>${label}<`))).toEqual([])
+})
+
+test("the workflow runs the commands of CI on every supported version of Node, and dependabot reads this project", async () => {
+  const read = (file: string) => readFile(join(root, file), "utf8")
+  const { engines, scripts } = JSON.parse(await read("package.json"))
+  const { jobs } = load(await read(".github/workflows/ci.yml")) as {
+    jobs: Record<string, { steps: { run?: string }[]; strategy?: { matrix: { node: number[] } } }>
+  }
+  const commands = (name: string) => (jobs[name]?.steps ?? []).flatMap(({ run }) => run ?? [])
+  expect(commands("test")).toEqual([".ci/run"])
+  expect(await read(".ci/run")).toMatch(/\nnpm test\n$/)
+  expect(commands("long")).toContain("npm run test:long")
+  const named = Object.keys(jobs)
+    .flatMap(commands)
+    .flatMap((command) => command.match(/(?<=npm run )[\w:-]+/g) ?? [])
+  expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+  const supported = [...engines.node.matchAll(/\d+(?=\.\d+\.\d+)/g)].map(([major]) => Number(major))
+  expect(jobs.test?.strategy?.matrix.node).toEqual(supported)
+  expect(supported).toContain(Number(await read(".nvmrc")))
+  expect(load(await read(".github/dependabot.yml"))).toMatchObject({ updates: [{ "package-ecosystem": "npm" }, {}] })
 })

@@ -22,7 +22,7 @@ const banned: readonly [synonym: RegExp, word: string][] = [
 ]
 
 const folders = ["app", "components", "lib", "server", "scripts", "prisma", "tests", "e2e", "bench", "docs"]
-const documents = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+const documents = ["README.md", "AGENTS.md", "STYLE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 /** This list itself, applied migrations, and packages. */
 const excluded = /tests\/words\.test\.ts$|^prisma\/migrations\/|node_modules|^bench\/rivals\//
 
