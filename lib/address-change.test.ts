@@ -173,7 +173,7 @@ test("an address that has an account is told so, and one that got an account mea
   expect(received.emails).toEqual([expect.stringContaining("already have an account")])
   const token = await request(user, email)
   await createUser({ email })
-  expect(await confirmAddressChange(user.id, token, client().address)).toEqual({ ok: false, reason: "taken" })
+  expect(await confirmAddressChange(user.id, token, client().address)).toEqual({ ok: false, reason: "in_use" })
   expect(await addressOf(user)).toBe(user.email)
 })
 
@@ -288,10 +288,10 @@ test("thousands of keys that expired by rotation do not keep a change from being
 test("while a change can be undone, nobody else gets the previous address", async () => {
   const user = await account()
   const token = await change(user, newEmail())
-  expect(await createAccount({ email: user.email, name: "Eve" })).toEqual({ ok: false, reason: "taken" })
+  expect(await createAccount({ email: user.email, name: "Eve" })).toEqual({ ok: false, reason: "in_use" })
   const other = await account()
   const link = await request(other, user.email)
-  expect(await confirmAddressChange(other.id, link, client().address)).toEqual({ ok: false, reason: "taken" })
+  expect(await confirmAddressChange(other.id, link, client().address)).toEqual({ ok: false, reason: "in_use" })
   expect(await addressOf(other)).toBe(other.email)
   expect(await undo(token)).toMatchObject({ ok: true })
 })
@@ -309,7 +309,7 @@ test("nor does whoever asks for it before the change is committed", async () => 
     () => confirmAddressChange(other.id, link, client().address),
   )
   expect(changed).toMatchObject({ ok: true })
-  expect(others).toEqual([1, 2].map(() => ({ ok: false, reason: "taken" })))
+  expect(others).toEqual([1, 2].map(() => ({ ok: false, reason: "in_use" })))
 })
 
 test("of several changes in a row the oldest address has the last word, however late the others act", async () => {

@@ -86,7 +86,7 @@ function live(database: Pick<Transaction, "$queryRaw">, token: string): Promise<
       OR confirmed_at > now() - make_interval(hours => ${undoHours}))`
 }
 
-export type LinkUse = { ok: true; message: () => Promise<void> } | { ok: false; reason: "dead" | "taken" } | TooMany
+export type LinkUse = { ok: true; message: () => Promise<void> } | { ok: false; reason: "dead" | "in_use" } | TooMany
 
 /**
  * The link proves that its reader has the address, and the session that the reader has the account: nobody confirms
@@ -172,7 +172,7 @@ async function use<Value>(
   token: string,
   address: string,
   work: (transaction: Transaction, change: AddressChange) => Promise<Value | undefined>,
-): Promise<{ ok: true; userId: string; value: Value } | { ok: false; reason: "dead" | "taken" } | TooMany> {
+): Promise<{ ok: true; userId: string; value: Value } | { ok: false; reason: "dead" | "in_use" } | TooMany> {
   const found = await findAddressChange(token)
   if (!found) {
     const verdict = await consume("linkAddress", address)
@@ -192,7 +192,7 @@ async function use<Value>(
         : ({ ok: true, userId: found.userId, value } as const)
     })
   } catch (error) {
-    if (isTaken(error)) return { ok: false, reason: "taken" }
+    if (isTaken(error)) return { ok: false, reason: "in_use" }
     throw error
   }
 }

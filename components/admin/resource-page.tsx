@@ -29,10 +29,10 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   searchParams,
   columns,
   choices = async () => ({}),
-  finds = "Name, email, ID or key",
+  searchPlaceholder = "Name, email, ID or key",
   views = [],
-  relate,
-  next,
+  loadRelated,
+  emptyAction,
 }: {
   resource: string
   title: string
@@ -40,10 +40,10 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   searchParams: Promise<Params>
   columns: readonly ResourceColumn<Row, Related>[]
   choices?: () => Promise<NonNullable<Known["choices"]>>
-  finds?: string
+  searchPlaceholder?: string
   views?: readonly View[]
-  relate?: (rows: readonly Row[], viewer: Viewer) => Promise<Related>
-  next?: { text: string; href: string; label: string }
+  loadRelated?: (rows: readonly Row[], viewer: Viewer) => Promise<Related>
+  emptyAction?: { text: string; href: string; label: string }
 }) {
   const page = `/admin/${resource}`
   const params = await searchParams
@@ -56,7 +56,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   const { query, found } = listing
   const rows = "data" in found ? found.data : []
   const accounts = readsAccounts ? await emailsOf([...accountsIn(rows), ...accountsAskedFor(query)]) : undefined
-  const related = (await relate?.(rows, viewer)) as Related
+  const related = (await loadRelated?.(rows, viewer)) as Related
   const account = (id: string) => <AccountLink id={id} email={accounts?.get(id)} />
   return (
     <PageFrame title={title}>
@@ -67,29 +67,29 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
         path={`/api/v1/admin/${resource}`}
         download={`/admin/csv/${resource}`}
         filters={endpoint.filters}
-        known={{ choices: await choices(), accounts, finds: readsAccounts ? finds : "ID" }}
+        known={{ choices: await choices(), accounts, finds: readsAccounts ? searchPlaceholder : "ID" }}
         columns={columns.map((column) => ({ ...column, cell: (row: Row) => column.cell(row, account, related) }))}
         listing={listing}
         isNamed={views.some((view) => isChosen(view, query))}
-        empty={<NothingYet next={next} />}
+        empty={<NothingYet action={emptyAction} />}
         choice={unclear?.choice}
       />
     </PageFrame>
   )
 }
 
-function NothingYet({ next }: { next: { text: string; href: string; label: string } | undefined }) {
-  if (!next) return <EmptyState title="Nothing here yet" />
+function NothingYet({ action }: { action: { text: string; href: string; label: string } | undefined }) {
+  if (!action) return <EmptyState title="Nothing here yet" />
   return (
     <EmptyState
       title="Nothing here yet"
       action={
-        <Link href={next.href} className={buttonStyle()}>
-          {next.label}
+        <Link href={action.href} className={buttonStyle()}>
+          {action.label}
         </Link>
       }
     >
-      {next.text}
+      {action.text}
     </EmptyState>
   )
 }

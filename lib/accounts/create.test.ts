@@ -61,6 +61,6 @@ test("without welcome credits a new account has an empty ledger", async () => {
 test("a second sign-up with the same address grants no welcome credits", async () => {
   const email = newEmail()
   const userId = await signUp(email)
-  expect(await createAccount({ email, name: "Ann" })).toEqual({ ok: false, reason: "taken" })
+  expect(await createAccount({ email, name: "Ann" })).toEqual({ ok: false, reason: "in_use" })
   expect((await creditsOf(userId)).entries).toHaveLength(1)
 })

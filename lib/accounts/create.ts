@@ -16,7 +16,7 @@ type NewAccount = {
 
 export async function createAccount(
   data: NewAccount,
-): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" }> {
+): Promise<{ ok: true; user: User } | { ok: false; reason: "in_use" }> {
   const name = data.name.trim() || data.email.slice(0, data.email.lastIndexOf("@"))
   try {
     const user = await db().$transaction(async (transaction) => {
@@ -34,7 +34,7 @@ export async function createAccount(
     })
     return { ok: true, user }
   } catch (error) {
-    if (isTaken(error)) return { ok: false, reason: "taken" }
+    if (isTaken(error)) return { ok: false, reason: "in_use" }
     throw error
   }
 }

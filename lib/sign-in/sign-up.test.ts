@@ -79,7 +79,7 @@ test("an address gets one account, regardless of its spelling, also with concurr
   expect(results.filter(({ ok }) => ok)).toHaveLength(1)
   expect(await count(email)).toBe(1)
   const again = await Promise.all(links.map(({ id, token }) => confirm(token, { browser: id })))
-  expect(again.map((result) => !result.ok && result.reason).sort()).toEqual(["dead", "taken", "taken"])
+  expect(again.map((result) => !result.ok && result.reason).sort()).toEqual(["dead", "in_use", "in_use"])
 })
 
 test("a link confirms in another browser only with the password: nobody confirms the sign-up of somebody else", async () => {
@@ -209,7 +209,7 @@ test("when an address gets an account, its other sign-ups do not show it: they w
   const other = await signUpAndSend({ email })
   expect(await confirm(lastToken(), { browser: other.id })).toMatchObject({ ok: true })
   expect(await db().signUp.findMany({ where: { email } })).toMatchObject([{ id }])
-  expect(await confirm(token, { browser: id })).toEqual({ ok: false, reason: "taken" })
+  expect(await confirm(token, { browser: id })).toEqual({ ok: false, reason: "in_use" })
   expect(await count(email)).toBe(1)
 })
 
@@ -217,7 +217,7 @@ test("a provider's sign-in leaves a waiting sign-up without effect", async () =>
   const { email, id } = await signUpAndSend()
   const token = lastToken()
   expect(await createAccount({ email, name: "Ann" })).toMatchObject({ ok: true })
-  expect(await confirm(token, { browser: id })).toEqual({ ok: false, reason: "taken" })
+  expect(await confirm(token, { browser: id })).toEqual({ ok: false, reason: "in_use" })
   expect(await db().user.findUniqueOrThrow({ where: { email } })).toMatchObject({ passwordHash: null })
 })
 
@@ -231,7 +231,7 @@ test("without verification an address gets one account at once, also with concur
   const sent = signUpForm.parse(form())
   const results = await Promise.all([1, 2, 3].map(() => signUpUnverified(sent, client().address)))
   expect(results.filter(({ ok }) => ok)).toHaveLength(1)
-  expect(results.filter((result) => !result.ok && result.reason === "taken")).toHaveLength(2)
+  expect(results.filter((result) => !result.ok && result.reason === "in_use")).toHaveLength(2)
 })
 
 test("sign-ups from one address are limited", async () => {

@@ -51,7 +51,7 @@ export async function signUp(form: z.output<typeof signUpForm>, address: string)
 export async function signUpUnverified(
   { name, email, password }: z.output<typeof signUpForm>,
   address: string,
-): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" } | TooMany> {
+): Promise<{ ok: true; user: User } | { ok: false; reason: "in_use" } | TooMany> {
   const verdict = await consume("signUpAddress", address)
   if (!verdict.allowed) return tooMany(verdict)
   return createAccount({ email, name, passwordHash: await hashPassword(password, address) })
@@ -108,7 +108,7 @@ export async function forgetSignUp(): Promise<void> {
   jar.set(cookieName("sign-up"), "", { ...cookieOptions(), maxAge: 0 })
 }
 
-type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
+type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "in_use" | "wrong" } | TooMany
 
 /**
  * The link proves that its reader has the address; the browser that signed up, or the password, proves that the reader

@@ -27,7 +27,7 @@ const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
     },
   ],
   [
-    "taken",
+    "in_use",
     {
       tone: "bad",
       text: "Nothing was connected: your account at the service is already connected to another account here.",

@@ -16,7 +16,7 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
-      relate={relate}
+      loadRelated={relate}
       columns={[
         { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
         { label: "Action", cell: (row) => <Action {...row} /> },

@@ -26,9 +26,9 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
       <ResourcePage
         resource="feedback"
         title={entry.label}
-        next={{ text: "Customers send it with a form.", href: "/feedback", label: "Open the form" }}
+        emptyAction={{ text: "Customers send it with a form.", href: "/feedback", label: "Open the form" }}
         endpoint={GET.endpoint}
-        relate={async (rows, { role }): Promise<Emails> =>
+        loadRelated={async (rows, { role }): Promise<Emails> =>
           holds(role, "users.read") ? emailsOf(rows.map(({ userId }) => userId)) : undefined
         }
         searchParams={Promise.resolve(query)}

@@ -23,11 +23,15 @@ export default function RequestsPage({ searchParams }: PageProps<"/admin/request
     <ResourcePage
       resource="requests"
       title={entry.label}
-      next={{ text: "Requests with keys appear here within a second.", href: "/api-keys", label: "Create a key" }}
+      emptyAction={{
+        text: "Requests with keys appear here within a second.",
+        href: "/api-keys",
+        label: "Create a key",
+      }}
       endpoint={GET.endpoint}
       searchParams={searchParams}
       choices={async () => ({ route: await routeChoices(), status: statusChoices })}
-      relate={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
+      loadRelated={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
       columns={[
         { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
         { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },

@@ -14,10 +14,10 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
     <ResourcePage
       resource="usage"
       title={entry.label}
-      next={{ text: "The first request with a key starts the count.", href: "/api-keys", label: "Create a key" }}
+      emptyAction={{ text: "The first request with a key starts the count.", href: "/api-keys", label: "Create a key" }}
       endpoint={GET.endpoint}
       searchParams={searchParams}
-      relate={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
+      loadRelated={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
       columns={[
         {
           label: "Period (UTC)",

@@ -20,7 +20,7 @@ export default function UsersPage({ searchParams }: PageProps<"/admin/users">) {
         { label: "Banned", search: "status=banned" },
         { label: "Closed", search: "status=closed" },
       ]}
-      relate={(rows) => dueDeletions(rows.map(({ id }) => id))}
+      loadRelated={(rows) => dueDeletions(rows.map(({ id }) => id))}
       columns={[
         { label: "Email", sort: "email", opens: true, cell: ({ id, email }) => <AccountLink id={id} email={email} /> },
         { label: "Name", sort: "name", cell: ({ name }) => <Text>{name}</Text> },

@@ -24,10 +24,10 @@ export default async function WaitlistPage({ searchParams }: PageProps<"/admin/w
       <ResourcePage
         resource="waitlist"
         title={entry.label}
-        next={{ text: "Visitors join it with a form.", href: "/waitlist", label: "Open the form" }}
+        emptyAction={{ text: "Visitors join it with a form.", href: "/waitlist", label: "Open the form" }}
         endpoint={GET.endpoint}
         searchParams={Promise.resolve(query)}
-        finds="Email or ID"
+        searchPlaceholder="Email or ID"
         columns={[
           { label: "Email", cell: ({ email }) => <Address>{email}</Address> },
           { label: "Note", cell: ({ note }) => <Text>{note}</Text> },

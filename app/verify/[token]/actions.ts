@@ -24,7 +24,8 @@ export const verify = guestFormAction({
       redirect(await landingPage(user.role))
     }
     if (result.reason === "wrong") return invalid({ password: "This is not the password that you chose at sign-up." })
-    if (result.reason === "taken") return refused("An account with this email address already exists. Sign in instead.")
+    if (result.reason === "in_use")
+      return refused("An account with this email address already exists. Sign in instead.")
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     return dead()
   },
@@ -48,7 +49,7 @@ function outcomeOf(result: LinkUse, done: "changed" | "restored") {
     after(result.message)
     redirect(`/verify?done=${done}`)
   }
-  if (result.reason === "taken") return refused("This address now belongs to another account.")
+  if (result.reason === "in_use") return refused("This address now belongs to another account.")
   if (result.reason === "too_many") return retryLater("Too many requests from your network", result)
   return dead()
 }

@@ -55,7 +55,7 @@ test("a connected provider is listed with its date, and both changes are audited
 test("an account at a provider signs in to one account, also when two connect it at once", async () => {
   const [first, second, account] = [await newViewer(), await newViewer(), atGitHub()]
   const outcomes = await Promise.all([first, second].map((viewer) => connectProvider(viewer, account)))
-  expect(outcomes.sort()).toEqual(["connected", "taken"])
+  expect(outcomes.sort()).toEqual(["connected", "in_use"])
   expect([...(await audited(first)), ...(await audited(second))]).toHaveLength(1)
 })
 

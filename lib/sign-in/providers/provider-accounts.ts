@@ -37,14 +37,14 @@ export async function waysIn(userId: string, database: Pick<Transaction, "user">
 export function connectProvider(
   viewer: Viewer,
   { provider, providerAccountId }: { provider: string; providerAccountId: string },
-): Promise<"connected" | "expired" | "second" | "taken"> {
+): Promise<"connected" | "expired" | "second" | "in_use"> {
   return db().$transaction(async (transaction) => {
     if (!(await lockViewer(transaction, viewer))) return "expired"
     const { id: userId } = viewer
     if ((await transaction.providerAccount.count({ where: { userId, provider } })) > 0) return "second"
     const data = { userId, type: "oauth", provider, providerAccountId }
     const { count } = await transaction.providerAccount.createMany({ data, skipDuplicates: true })
-    if (count === 0) return "taken"
+    if (count === 0) return "in_use"
     const entry = { actorId: userId, targetType: "user", targetId: userId, details: { provider } } as const
     await audit(transaction, { ...entry, action: "user.provider_connected" })
     return "connected"

@@ -46,13 +46,13 @@ type Replaced = { user: User; session: SessionToken }
 
 export type Added =
   | ({ ok: true; recoveryCodes: string[] | undefined } & Replaced)
-  | { ok: false; reason: "expired" | "taken" | "many" }
+  | { ok: false; reason: "expired" | "in_use" | "limit_reached" }
 
 /** Ends all sessions and sign-ins: one from before the factor would be a way around it, also a copy of the cookie. */
 export function addFactor(
   viewer: Viewer,
   factor: "app" | "passkey",
-  add: (transaction: Transaction) => Promise<"added" | "expired" | "taken" | "many">,
+  add: (transaction: Transaction) => Promise<"added" | "expired" | "in_use" | "limit_reached">,
 ): Promise<Added> {
   return db().$transaction(async (transaction): Promise<Added> => {
     if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "expired" }
@@ -68,7 +68,7 @@ export function addFactor(
   })
 }
 
-export type Removed = ({ ok: true } & Replaced) | { ok: false; reason: "expired" | "absent" | "required" }
+export type Removed = ({ ok: true } & Replaced) | { ok: false; reason: "expired" | "not_found" | "required" }
 
 /** Ends all sessions, as addFactor does. Without a factor left, recovery codes are worth nothing. */
 export function removeFactor(viewer: Viewer, factor: string): Promise<Removed> {
@@ -79,7 +79,7 @@ export function removeFactor(viewer: Viewer, factor: string): Promise<Removed> {
       factor === "app"
         ? await transaction.authenticatorApp.count({ where: { userId } })
         : await transaction.passkey.count({ where: { userId, id: factor } })
-    if (found === 0) return { ok: false, reason: "absent" }
+    if (found === 0) return { ok: false, reason: "not_found" }
     const isLast = (await countFactors(transaction, userId)) === 1
     const { role } = await transaction.user.findUniqueOrThrow({ where: { id: userId } })
     if (isLast && needsFactor(role)) return { ok: false, reason: "required" }

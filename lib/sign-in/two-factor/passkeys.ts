@@ -69,13 +69,13 @@ export async function addPasskey(
   if (!credential) return { ok: false, reason: "invalid" }
   return addFactor(viewer, "passkey", async (transaction) => {
     const { id: userId } = viewer
-    if ((await transaction.passkey.count({ where: { userId } })) >= maxPasskeys) return "many"
+    if ((await transaction.passkey.count({ where: { userId } })) >= maxPasskeys) return "limit_reached"
     const { id: credentialId, publicKey, counter } = credential
     const { count } = await transaction.passkey.createMany({
       data: { userId, name, credentialId, publicKey, counter, transports: created.response.transports },
       skipDuplicates: true,
     })
-    return count === 1 ? "added" : "taken"
+    return count === 1 ? "added" : "in_use"
   })
 }
 

@@ -477,7 +477,7 @@ test("the passkey of another account neither confirms nor proves, and a removed 
     reason: "wrong",
   })
   const [passkey] = (await factorsOf(viewer.id)).passkeys
-  expect(await removeFactor(other, passkey?.id ?? "")).toEqual({ ok: false, reason: "absent" })
+  expect(await removeFactor(other, passkey?.id ?? "")).toEqual({ ok: false, reason: "not_found" })
   expect(await removeFactor(viewer, passkey?.id ?? "")).toMatchObject({ ok: true })
   expect(await confirmPasskey(authenticator.sign(await passkeyOptions(signIn)), signIn)).toEqual({
     ok: false,
@@ -523,7 +523,7 @@ test("a passkey is created for this session and this account, once", async () =>
   expect((await addPasskey(viewer, { name, response })).ok).toBe(true)
   expect(await addPasskey(viewer, { name, response })).toEqual({ ok: false, reason: "expired" })
   const again = authenticator.register(await registrationOptions(other))
-  expect(await addPasskey(other, { name, response: again })).toEqual({ ok: false, reason: "taken" })
+  expect(await addPasskey(other, { name, response: again })).toEqual({ ok: false, reason: "in_use" })
   expect(await isOn(other.id)).toBe(false)
 })
 
@@ -565,7 +565,7 @@ test(`an account has at most ${maxPasskeys} passkeys`, async () => {
     data: Array.from({ length: maxPasskeys - 1 }, () => ({ ...data, credentialId: randomUUID() })),
   })
   const response = createAuthenticator().register(await registrationOptions(viewer))
-  expect(await addPasskey(viewer, { name: "x", response })).toEqual({ ok: false, reason: "many" })
+  expect(await addPasskey(viewer, { name: "x", response })).toEqual({ ok: false, reason: "limit_reached" })
 })
 
 /** The viewer in the session that a change of factors has given to its browser. */

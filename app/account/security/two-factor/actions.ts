@@ -78,8 +78,8 @@ export const addKey = formAction({
       after(() => sendEmail(viewer, "factor_added", { factor: "passkey" }))
       return done(result.recoveryCodes ?? null)
     }
-    if (result.reason === "many") return refused(`An account can have at most ${maxPasskeys} passkeys.`)
-    if (result.reason === "taken") return refused("This passkey was already added.")
+    if (result.reason === "limit_reached") return refused(`An account can have at most ${maxPasskeys} passkeys.`)
+    if (result.reason === "in_use") return refused("This passkey was already added.")
     if (result.reason === "expired") return refused("This took too long. Try again.")
     return refused("Your browser sent a passkey that cannot be used here. Try another device.")
   },
@@ -99,7 +99,7 @@ export const remove = formAction({
       after(() => sendEmail(viewer, "factor_removed", { factor: factor === "app" ? "app" : "passkey" }))
       return done(factor === "app" ? "The authenticator app is removed." : "The passkey is removed.")
     }
-    if (result.reason === "absent") return done("This was already removed.")
+    if (result.reason === "not_found") return done("This was already removed.")
     return refused("Your role needs a second factor, and this is your only one. Add another one first.")
   },
 })
