@@ -175,7 +175,7 @@ test("an account at the provider that signs in to another account is refused in 
   const started = await startConnecting(browser)
   const response = await comeBack(server, started, browser.headers, { code: person.id })
   expect([outcomeOf(response), await connectedTo(person)]).toEqual(["in_use", [owner.id]])
-  const { text } = await ask(server, { path: `${page}?connection=taken`, headers: browser.headers })
+  const { text } = await ask(server, { path: `${page}?connection=in_use`, headers: browser.headers })
   expect(text).toContain("is already connected to another account here.")
 })
 
