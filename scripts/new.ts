@@ -313,14 +313,14 @@ export const add = formAction({
   )
 }
 
-async function metered({ path, label }: Names): Promise<void> {
+async function metered({ path }: Names): Promise<void> {
   await create(`app/api/v1/me/${path}/route.ts`, {
     'import { z } from "zod"': "",
     'import { userMetered } from "@/lib/api/metered"': `
 const maxCost = 2
 
 ${exported("userMetered")}
-  summary: \`${label}; costs 1 credit for each 500 characters, at most \${maxCost}\`,
+  summary: \`Counts the characters of a text; costs 1 credit for each 500, at most \${maxCost}\`,
   maxCost,
   body: z.strictObject({
     text: z.string().min(1, "must not be empty").max(1_000).meta({ description: "The text", examples: ["A text."] }),
