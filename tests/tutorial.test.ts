@@ -17,7 +17,9 @@ const env = {
   PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
 }
 
-test("every command and every file of the tutorial works on a copy, and the tests of its API pass", async () => {
+test("every command and every file of the tutorial works on a copy, and the tests of its API pass", {
+  timeout: 900_000,
+}, async () => {
   const copy = await copySources("tutorial")
   try {
     const text = await readFile(join(root, "docs/tutorial.md"), "utf8")
