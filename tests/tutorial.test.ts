@@ -30,14 +30,7 @@ test("every command and every file of the tutorial works on a copy, and the test
       else await run("sh", ["-ec", `exec 2>&1\n${code}`], { cwd: copy, env }).catch(({ stdout }) => expect.fail(stdout))
     }
     await checkTypes(copy)
-    await succeeds(copy, "vitest/vitest.mjs", [
-      "run",
-      "--project=unit",
-      "app",
-      "lib/product",
-      "lib/permissions",
-      "prisma",
-    ])
+    await succeeds(copy, "vitest/vitest.mjs", ["run", "--project=unit", "app/api/v1", "lib/permissions", "prisma"])
   } finally {
     await rm(copy, { recursive: true })
   }
