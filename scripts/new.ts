@@ -229,31 +229,25 @@ export default async function ${Many}Page() {
 async function form({ name, path, one, One }: Names): Promise<void> {
   const page = `app/account/${path}/page.tsx`
   if (!existsSync(join(root, page))) fail(`Make the table first: npm run new -- table ${name}`)
-  await edit(
-    `lib/${path}.ts`,
-    (text) =>
-      `${text
-        .replace(
-          'import { listed } from "@/lib/platform/postgres/listed"\n',
-          'import type { OwnerId } from "@/lib/authority/owner"\nimport { listed } from "@/lib/platform/postgres/listed"\nimport { db } from "@/lib/platform/postgres/prisma"\n',
-        )
-        .replace(
-          /(import .*schemas\/fields"\n)/,
-          '$1import { requestId } from "@/lib/platform/schemas/form-fields"\nimport { plainText } from "@/lib/platform/schemas/text"\n',
-        )}
+  // Not beside the row: the API's listener has no Prisma.
+  await create(`lib/${path}-form.ts`, {
+    'import { z } from "zod"': "",
+    'import type { OwnerId } from "@/lib/authority/owner"': "",
+    'import { db } from "@/lib/platform/postgres/prisma"': "",
+    'import { requestId } from "@/lib/platform/schemas/form-fields"': "",
+    'import { plainText } from "@/lib/platform/schemas/text"': `
 export const ${one}Form = z.strictObject({ requestId, text: plainText({ name: "The text", max: 200 }) })
 
 /** A form that is sent twice adds one row: the id is that of the form. */
 export async function add${One}(owner: OwnerId, { requestId, text }: z.output<typeof ${one}Form>): Promise<void> {
   await db().${one}.createMany({ data: { id: requestId, userId: owner, text }, skipDuplicates: true })
-}
-`,
-  )
+}`,
+  })
   await create(`app/account/${path}/actions.ts`, {
     '"use server"\n': "",
     'import { revalidatePath } from "next/cache"': "",
     'import { done, formAction } from "@/lib/form/action"': "",
-    [`import { add${One}, ${one}Form } from "@/lib/${path}"`]: `
+    [`import { add${One}, ${one}Form } from "@/lib/${path}-form"`]: `
 export const add = formAction({
   fields: ${one}Form,
   permission: null,
@@ -423,8 +417,11 @@ async function append(file: string, text: string): Promise<void> {
 /** Adds lines to the end of an object or array that a file exports. */
 async function addLines(file: string, constant: string, lines: string): Promise<void> {
   const empty = new RegExp(`(export const ${constant}\\b[^\\n]* = [{[])([}\\]].*)`)
+  const short = new RegExp(`(export const ${constant}\\b[^\\n]* = \\[)([^\\n]+)(\\])`)
   const filled = new RegExp(`(export const ${constant}\\b[^\\n]* = [{[]\\n[\\s\\S]*?)(\\n[}\\]])`)
   await edit(file, (text) => {
+    if (short.test(text))
+      return text.replace(short, (_, start, items, end) => `${start}\n  ${items},\n  ${lines}\n${end}`)
     if (empty.test(text)) return text.replace(empty, (_, start, end) => `${start}\n  ${lines}\n${end}`)
     if (!filled.test(text)) throw new Error(`${file} exports no ${constant}.`)
     return text.replace(filled, (_, start, end) => `${start}\n  ${lines}${end}`)

@@ -29,7 +29,7 @@ const metricsToken = "a-token-for-metrics"
 /** Prefixes that keep working, what was true at its time, the holders of the copyright, and tests of a rename. */
 const keeping =
   /^(lib\/product\.ts|CHANGELOG\.md|LICENSE|prisma\/migrations\/.*|tests\/rename\.test\.ts|tests\/support\/changed-copy\.ts)$/
-const notSources = /^(\.\w|node_modules|generated|dist|test-results|public\/screens|docs\/screens)/
+const notSources = /(^|\/)node_modules\/|^(\.\w|generated|dist|test-results|public\/screens|docs\/screens)/
 
 test("no file contains the original name", async () => {
   const entries = await readdir(changedCopy, { recursive: true, withFileTypes: true })

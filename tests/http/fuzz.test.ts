@@ -18,6 +18,7 @@ import { ask, type RawResponse, type Sent } from "@/tests/support/raw-http"
 import { isLong, listeners } from "@/tests/support/sample"
 import type { TestServer } from "@/tests/support/server"
 import { server as shared, startAnother } from "@/tests/support/shared-server"
+import { insertYourRow } from "@/tests/support/your-rows"
 
 // Random requests, generated from the OpenAPI document that the server serves: valid ones and almost valid ones. The
 // test computes the expected response to each. FUZZ_SEED repeats a test run, FUZZ_RUNS sets its number of requests.
@@ -501,10 +502,11 @@ describe.each(listeners)("%s", (listener) => {
     const values: Value[] = []
     for (const order of ["asc", "desc"]) {
       const headers = { "x-api-key": keySet.works[surface], "x-forwarded-for": "10.9.9.9" }
-      // A list of one row has no next cursor, so an order and a grant are added.
+      // A list of one row has no next cursor, so a row is added to each list of the account.
       if (surface === "user") {
         await createOrder({ userId: keySet.fundedAccount.id })
         await grantCredits(keySet.fundedAccount.id, 1)
+        await insertYourRow(keySet.fundedAccount.id, (column) => column)
       }
       const { body: page } = await ask(server.address, { path: `${path}?limit=1&order=${order}`, headers })
       values.push({ ...good(JSON.parse(page).meta.nextCursor), order })

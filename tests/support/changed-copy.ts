@@ -9,6 +9,7 @@ import { root } from "@/scripts/root"
 import { sessionOf } from "./client"
 import { copySources, start, succeeds } from "./copy"
 import { foldersOf, modules } from "./optional"
+import { ownerUrl } from "./owner"
 
 // A copy of the product as a team changes it, with everything at once that README and CONTRIBUTING say how to change. All
 // tests pass in the copy: one that fails depends on a fact that a team may change.
@@ -70,8 +71,14 @@ export function testChangedCopy(...args: readonly string[]): Promise<void> {
   return succeeds(changedCopy, "vitest/vitest.mjs", ["run", "--project=unit", "--reporter=dot", ...args])
 }
 
+/** The copy has tables of its own. */
+async function migrateForCopy(): Promise<void> {
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/migrate.ts"], { MIGRATE_DATABASE_URL: ownerUrl() })
+}
+
 /** Fills the database of the test file with the demo's data, as the copy makes it: the keys have its own prefix. */
 export async function seedChangedCopy(): Promise<void> {
+  await migrateForCopy()
   await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/seed.ts"], { SEED_USERS: "30" })
 }
 
@@ -82,6 +89,7 @@ export async function sessionInCopy(user: { id: string }): Promise<string> {
 
 /** Serves the copy with the database of the test file. */
 export async function serveChangedCopy(variables: Record<string, string> = {}) {
+  await migrateForCopy()
   const port = await freePort()
   const base = `http://localhost:${port}`
   const server = start(changedCopy, join(changedCopy, "dist/main.js"), [], {

@@ -94,7 +94,7 @@ export async function builtActions(): Promise<BuiltAction[]> {
   const { node } = await manifest<ActionManifest>("server-reference-manifest")
   return Object.entries(node).map(([id, { filename, exportedName, workers }]) => ({
     id,
-    name: `${filename.replace(/^app\//, "").replace(/\/?actions\.ts$/, "")} ${exportedName}`,
+    name: `${filename.replace(/^(.*\/)?app\//, "").replace(/\/?actions\.ts$/, "")} ${exportedName}`,
     pages: Object.keys(workers).map(pathOf),
   }))
 }

@@ -10,7 +10,8 @@ import { endpoints } from "./endpoints"
 // The examples in the documentation are the responses to the demo accounts on a fixed date. Each is stored in a file next
 // to its route; `npm run api:examples` rewrites them.
 
-const table = await endpoints()
+// A run would be in the lists that are read after it.
+const table = (await endpoints()).sort((one, other) => one.method.localeCompare(other.method))
 
 const seededUntil = new Date("2026-06-15T00:00:00.000Z")
 const callers: Record<Surface, Role> = { admin: "owner", user: "member" }
