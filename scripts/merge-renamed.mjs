@@ -10,7 +10,9 @@ export function withNames(text, own) {
   const { UPSTREAM_SLUG = "", SLUG = "" } = process.env
   const renamed = text.replaceAll(new RegExp(`\\b${UPSTREAM_SLUG}(?![a-z0-9])`, "g"), SLUG)
   const [line] = version.exec(own) ?? []
-  return line ? renamed.replace(version, line) : renamed
+  // The lockfile names the version of the product twice, before those of packages.
+  let places = 2
+  return line ? renamed.replaceAll(new RegExp(version, "g"), (found) => (places-- > 0 ? line : found)) : renamed
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

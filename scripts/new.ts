@@ -107,7 +107,7 @@ async function addTable({ name, words, path, label, many, one, Many, One }: Name
   await edit("prisma/schema.prisma", (text) => text.replace("model User {\n", `$&  ${many} ${One}[]\n`))
   await append(
     "prisma/yours.sql",
-    `GRANT SELECT, INSERT, DELETE ON ${name} TO :"role"; -- customers add and delete their own, and erasure deletes them`,
+    `GRANT SELECT, INSERT, DELETE ON ${name} TO :"role"; -- customers add their own, and erasure deletes them`,
   )
   await addLines(
     "lib/yours/tables.ts",
@@ -238,9 +238,11 @@ async function form({ name, path, one, One }: Names): Promise<void> {
     'import { plainText } from "@/lib/platform/schemas/text"': `
 export const ${one}Form = z.strictObject({ requestId, text: plainText({ name: "The text", max: 200 }) })
 
-/** A form that is sent twice adds one row: the id is that of the form. */
-export async function add${One}(owner: OwnerId, { requestId, text }: z.output<typeof ${one}Form>): Promise<void> {
-  await db().${one}.createMany({ data: { id: requestId, userId: owner, text }, skipDuplicates: true })
+/** A form that is sent twice adds one row: the id is that of the form. @returns whether it was added now */
+export async function add${One}(owner: OwnerId, { requestId, text }: z.output<typeof ${one}Form>): Promise<boolean> {
+  const data = { id: requestId, userId: owner, text }
+  const { count } = await db().${one}.createMany({ data, skipDuplicates: true })
+  return count === 1
 }`,
   })
   await create(`app/account/${path}/actions.ts`, {

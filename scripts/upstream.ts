@@ -26,8 +26,10 @@ const settings = [
   "merge.directoryRenames=false",
 ]
 const merge = git(...settings.flatMap((setting) => ["-c", setting]), "merge", "--no-ff", "--no-commit", ref)
-process.stdout.write(merge.output)
-if (!git("rev-parse", "--verify", "--quiet", "MERGE_HEAD").ok) process.exit(merge.ok ? 0 : 1)
+if (!git("rev-parse", "--verify", "--quiet", "MERGE_HEAD").ok) {
+  process.stdout.write(merge.output)
+  process.exit(merge.ok ? 0 : 1)
+}
 
 // What the release changed in a module that you deleted is a conflict for git, and a new file would bring it back.
 if (deleted.length > 0) git("rm", "-r", "-f", "--quiet", "--ignore-unmatch", ...deleted)
