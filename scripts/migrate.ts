@@ -248,8 +248,8 @@ async function isAlone(client: pg.Client): Promise<boolean> {
 export type Migrated = { applied: string[]; newer?: string }
 
 /**
- * Applies pending migrations as the owner of the tables, stores the plans of lib/product.ts, and then gives the role of `runtimeUrl` its rights, unless it is
- * the owner's URL too. Does nothing to the database of a newer version, so that a deployment can go back to this one, and
+ * Applies pending migrations as the owner of the tables, stores the plans of lib/product.ts, and then gives the role of
+ * `runtimeUrl` its rights, unless it is the owner's URL too. Does nothing to the database of a newer version, so that a deployment can go back to this one, and
  * throws if its servers refuse this version.
  */
 export function migrate(ownerUrl: string, runtimeUrl = ownerUrl, options: Options = {}): Promise<Migrated> {

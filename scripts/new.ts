@@ -6,7 +6,7 @@ import { format, runProgram } from "./package-program"
 import { root } from "./root"
 
 // Writes the files and lines of a new table, page, form, metered endpoint or email, with one text field to start from.
-// Tests name what a change of them needs: CONTRIBUTING.md says what no test can know.
+// Tests name what a change of them needs; docs/checklists.md says what no test can know.
 
 const usage = `npm run new -- table captions     a table of accounts with a list in each API, two pages and a permission
 npm run new -- module captions    a table that only the console and the admin API list, as an optional module
@@ -26,14 +26,24 @@ type Names = ReturnType<typeof namesOf>
 const kinds: Record<string, (names: Names) => Promise<void>> = { table, module, page, form, metered, email }
 
 const given = process.argv.slice(2)
+const models = await readFile(join(root, "prisma/schema.prisma"), "utf8")
 const items = given.flatMap((kind, place) => (place % 2 === 0 ? [{ kind, name: given[place + 1] ?? "" }] : []))
 if (items.length === 0) fail("Say what to write.")
 for (const { kind, name } of items) {
   if (!Object.hasOwn(kinds, kind)) fail(`"${kind}" is none of ${Object.keys(kinds).join(", ")}.`)
   if (!/^[a-z]+(_[a-z]+)*$/.test(name)) fail(`"${name}" is not a name.`)
+  if (isTable(kind) && !name.endsWith("s")) fail(`The name of a table is a plural, and "${name}" is none.`)
+  // Before anything is written: an error later would leave half of the lines.
+  const taken = placesOf(kind, namesOf(name)).find((file) => existsSync(join(root, file)))
+  if (taken) fail(`${taken} exists.`)
+  if (isTable(kind) && new RegExp(`@@map\\("${name}"\\)|^model ${namesOf(name).One} `, "m").test(models))
+    fail(`prisma/schema.prisma has a model ${namesOf(name).One}, or a table ${name}.`)
+  const hasTable = items.some((item) => item.kind === "table" && item.name === name)
+  if (kind === "form" && !hasTable && !existsSync(join(root, `app/account/${namesOf(name).path}/page.tsx`)))
+    fail(`Make the table first: npm run new -- table ${name}`)
 }
 for (const { kind, name } of items) await kinds[kind]?.(namesOf(name))
-const tables = items.flatMap(({ kind, name }) => (kind === "table" || kind === "module" ? [name] : []))
+const tables = items.flatMap(({ kind, name }) => (isTable(kind) ? [name] : []))
 if (tables.length > 0) {
   const migration = await writeMigration(["add", ...tables].join("_"))
   if (migration) console.log(`Wrote ${migration}. Review it before you apply it.`)
@@ -45,6 +55,24 @@ if (!process.env.WITHOUT_EXAMPLES) {
   runProgram("vitest/vitest.mjs", "run", "--project=unit", "--reporter=dot", "app/api/v1/examples.test.ts", "--update")
 }
 process.exit(0)
+
+function isTable(kind: string): boolean {
+  return kind === "table" || kind === "module"
+}
+
+/** The files and folders that a kind makes. */
+function placesOf(kind: string, { path }: Names): string[] {
+  const ofTable = [`lib/${path}`, `lib/${path}.ts`, `app/api/v1/admin/${path}`, `app/admin/${path}`]
+  const ofList = [`app/api/v1/me/${path}`, `app/account/${path}`]
+  const places: Record<string, string[]> = {
+    table: [...ofTable, ...ofList],
+    module: ofTable,
+    page: [`app/account/${path}`],
+    form: [`lib/${path}-form.ts`, `app/account/${path}/actions.ts`],
+    metered: [`app/api/v1/me/${path}`],
+  }
+  return places[kind] ?? []
+}
 
 function namesOf(name: string) {
   const words = name.replaceAll("_", " ")
@@ -87,7 +115,6 @@ async function module(names: Names): Promise<void> {
 }
 
 async function addTable({ name, words, path, label, many, one, Many, One }: Names): Promise<void> {
-  if (!name.endsWith("s")) fail("The name of a table is a plural.")
   await append(
     "prisma/yours.prisma",
     `model ${One} {
@@ -210,6 +237,7 @@ async function page(names: Names): Promise<void> {
   const { path, Many } = names
   await addPage(names, {
     'import type { Metadata } from "next"': "",
+    'import { Text } from "@/components/list/cells"': "",
     'import { PageFrame } from "@/components/page/page-frame"': "",
     'import { requireViewer } from "@/lib/sign-in/browser-session"': "",
     'import { entry } from "./navigation"': `
@@ -219,16 +247,16 @@ export default async function ${Many}Page() {
   const viewer = await requireViewer("/account/${path}")
   return (
     <PageFrame title={entry.label}>
-      <p className="text-muted">You are signed in as {viewer.name}.</p>
+      <p>Your name</p>
+      <Text>{viewer.name}</Text>
     </PageFrame>
   )
 }`,
   })
 }
 
-async function form({ name, path, one, One }: Names): Promise<void> {
+async function form({ path, one, One }: Names): Promise<void> {
   const page = `app/account/${path}/page.tsx`
-  if (!existsSync(join(root, page))) fail(`Make the table first: npm run new -- table ${name}`)
   // Not beside the row: the API's listener has no Prisma.
   await create(`lib/${path}-form.ts`, {
     'import { z } from "zod"': "",

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs"
 import { readdir, readFile, rm } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { expect, test } from "vitest"
@@ -43,6 +44,10 @@ test("a changed copy has types and imports that hold, and the tests of what it c
     await checkTypes(changedCopy)
     await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/check-imports.ts"])
     await testChangedCopy(...changed, "--update")
+    // Of several items none is written if one is refused.
+    const items = ["metered", "other", "form", "of_no_table"]
+    await expect(succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/new.ts", ...items])).rejects.toThrow("table first")
+    expect(existsSync(join(changedCopy, "app/api/v1/me/other"))).toBe(false)
   } finally {
     await rm(changedCopy, { recursive: true })
   }

@@ -1,7 +1,10 @@
-/** The permissions that your product adds, each with what it allows. Owners and admins hold all, analysts those that end in `.read`. */
+/**
+ * The permissions that your product adds, each with a description. Owners and admins hold every one, and analysts hold each
+ * `.read`.
+ */
 export const permissions = {} as const satisfies Readonly<Record<`${string}.${string}`, string>>
 
-/** Which of them further roles hold. */
+/** The permissions of further roles. */
 export const roles: Readonly<Record<"support" | "finance" | "bookkeeper", readonly (keyof typeof permissions)[]>> = {
   support: [],
   finance: [],
