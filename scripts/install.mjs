@@ -24,7 +24,7 @@ export function install() {
   completePackages()
 }
 
-/** Does what `npm ci --ignore-scripts` leaves out. A copy in .data uses the packages of the folder above it. */
+/** The steps that `npm ci --ignore-scripts` leaves out. A copy in .data uses the packages of the folder above it. */
 export function completePackages() {
   if (!existsSync(join(root, "node_modules"))) return
   if (!isStamped("packages", ["package-lock.json"])) {

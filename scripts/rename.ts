@@ -6,7 +6,7 @@ import type { Surface } from "@/lib/surfaces"
 import { format } from "./package-program"
 import { root } from "./root"
 
-// Changes lib/product.ts and what cannot read it: package.json, the documents, the example responses and ops.
+// Changes lib/product.ts and the files that cannot read it: package.json, the documents, the example responses and ops.
 
 const usage = `npm run rename -- SLUG "NAME" [--keep-keys]
 
@@ -26,7 +26,7 @@ const [, oldSlug = ""] = lineOf("slug").exec(source)?.[1]?.split('"') ?? []
 const prefixes = { admin: `${slug}_adm_`, user: `${slug}_usr_` }
 
 const sources = await filesBelow("app", "components", "lib", "server")
-/** What names the product and cannot read lib/product.ts. Keys of a changelog, of migrations and of tests are of their time. */
+/** Files that name the product and cannot read lib/product.ts. Changelog, migrations and tests keep the keys of their time. */
 const named = [
   ...(await readdir(root)).filter((file) => file.endsWith(".md") && file !== "CHANGELOG.md"),
   // The tutorial has names of its own.

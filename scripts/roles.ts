@@ -5,7 +5,10 @@ import pg from "pg"
 import { settings, withSettings } from "@/lib/platform/postgres/settings"
 import { root } from "./root"
 
-/** Creates the role of `runtimeUrl` if it is missing, with the password there, and gives it the rights of prisma/roles.sql and prisma/yours.sql. */
+/**
+ * Creates the role of `runtimeUrl` with its password if it is missing, and gives it the rights of prisma/roles.sql and
+ * prisma/yours.sql.
+ */
 export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<void> {
   const { username, password } = new URL(runtimeUrl)
   const role = decodeURIComponent(username)

@@ -31,7 +31,7 @@ if (!git("rev-parse", "--verify", "--quiet", "MERGE_HEAD").ok) {
   process.exit(merge.ok ? 0 : 1)
 }
 
-// What the release changed in a module that you deleted is a conflict for git, and a new file would bring it back.
+// A change in a module that you deleted is a conflict for git, and a new file would bring the module back.
 if (deleted.length > 0) git("rm", "-r", "-f", "--quiet", "--ignore-unmatch", ...deleted)
 
 // Your texts, versions and pictures, and examples of your data.

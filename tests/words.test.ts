@@ -21,6 +21,34 @@ const banned: readonly [synonym: RegExp, word: string][] = [
   [/\bspec section\b/i, "the rule itself"],
 ]
 
+// Constructions that are read twice, and what to write instead. STYLE.md quotes some of them.
+const constructions: readonly [construction: RegExp, advice: string][] = [
+  [/\b(whoever|whomever)\b/i, "name the actor"],
+  [/\b(whatever|whichever)\b/i, "a noun with any, each or regardless of"],
+  [/\b(of|from|for|with|by|in|on|than|about|but|besides|after|before) what\b(?! (is|are)\?)/i, "a noun"],
+  [/(\/\/|\/\*\*|^ *\*|^-) What (?!.*\?)/, "a noun"],
+  [/\bthat which\b/i, "a noun"],
+  [/\bthose (that|who|which|of)\b/i, "repeat the noun"],
+  [/\b(some|one|all|both|each|most|none|many|two|three) of which\b/i, "a sentence of its own"],
+  [/\b(is|are|was|were) (not )?to be\b/i, "must, will or should"],
+  [/\b(found|finds?|finding) out\b/i, "detected, learns"],
+  [/\bbesides\b/i, "also, in addition to, except"],
+  [/\bmeanwhile\b/i, "while, until then, during"],
+  [/\banew\b/i, "again"],
+  [/\b(hence|thereby|therein|thereof|wherein|whereby|herewith|insofar)\b/i, "a plain conjunction"],
+  [/\blikewise\b/i, "also"],
+  [/\bthe (former|latter)\b/i, "repeat the noun"],
+  [/\bnothing but\b/i, "only"],
+  [/\bnot only\b/i, "a second sentence"],
+  [/\bone another\b/i, "each other"],
+  [/\b(and|or) the like\b|\bthe same is true\b/i, "name them"],
+  [/\b(is|are|was|were) not un(?!d|til|less|ique)[a-z]+/i, "the positive word"],
+  [/\b(nobody|nothing|never|no one)\b[^.;:,]{1,40}\b(not|without)\b(?! null)/i, "one negation"],
+  [/\b(of|is|are) ours\b/i, "name the owner"],
+  [/\beverybody\b/i, "everyone"],
+  [/\blesser\b/i, "alternative, smaller"],
+]
+
 const folders = ["app", "components", "lib", "server", "scripts", "prisma", "tests", "e2e", "bench", "docs"]
 const documents = ["README.md", "AGENTS.md", "STYLE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 /** This list itself, applied migrations, and packages. */
@@ -57,6 +85,34 @@ test("pages, messages, emails, documents, comments and names use one word for on
     }),
   )
   expect(findings.flat()).toEqual([])
+})
+
+test("comments, documents, titles and messages contain none of the constructions that are read twice", async () => {
+  const files = (await sources()).filter((file) => file !== "STYLE.md")
+  const findings = await Promise.all(
+    files.map(async (file) => {
+      const lines = (await readFile(join(root, file), "utf8")).split("\n")
+      return lines.flatMap((line, index) =>
+        constructions
+          .filter(([construction]) => construction.test(line))
+          .map(([construction, advice]) => `${file}:${index + 1}: ${construction}: ${advice}: ${line.trim()}`),
+      )
+    }),
+  )
+  expect(findings.flat()).toEqual([])
+})
+
+test.each([
+  ["Whoever can, is found out."],
+  ["refused, whatever it contains"],
+  ["the rows of what was deleted"],
+  ["/** What the export does. */"],
+  ["keys and those of the owner"],
+  ["The account is not to be deleted."],
+  ["It is counted anew."],
+  ["Nobody sees it without a session"],
+])("%s is found, too", (text) => {
+  expect(constructions.some(([construction]) => construction.test(text))).toBe(true)
 })
 
 test.each([

@@ -1,7 +1,7 @@
 import type { TableOfMap } from "@/lib/personal-table"
 
 export type YourTable = {
-  /** What the export of an account and its erasure do with each column. */
+  /** How the export of an account and its erasure treat each column. */
   personal: TableOfMap
   /** Filters whose totals are read from daily sums, as in lib/platform/postgres/daily-sums.ts. Without it, rows are counted. */
   counted?: Readonly<Record<string, "label" | "sublabel">>

@@ -5,7 +5,7 @@ import { collect } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
 import { root } from "@/scripts/root"
 
-/** What is not of the sources, or belongs to one folder of them: results, and what tools keep beside the packages. */
+/** Results, and files that tools keep beside the packages: no sources. */
 const excluded = /^\.(git|next|data|cache|vite.*)$|^(dist|test-results|playwright-report)$/
 
 /** Copies the project to `.data/<name>` and returns the path. Its packages are links to the same files. */

@@ -25,7 +25,7 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
   return (await Promise.all(loading)).sort((one, other) => one.path.localeCompare(other.path))
 }
 
-/** What credits buy, in the order in which pages show it. */
+/** In the order in which pages show them. */
 export async function meteredEndpoints() {
   return (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
 }
