@@ -5,7 +5,7 @@ import { writeMigration } from "./new-migration"
 import { format, runProgram } from "./package-program"
 import { root } from "./root"
 
-// Writes the files and lines of a new table, page, form, metered endpoint or email, with one text field to start from.
+// Writes the files and lines of a new table, page, form, metered endpoint or email.
 // Tests name what a change of them needs; docs/checklists.md says what no test can know.
 
 const usage = `npm run new -- table captions     a table of accounts with a list in each API, two pages and a permission
@@ -15,7 +15,10 @@ npm run new -- form captions      a form that adds a row, on the page of the tab
 npm run new -- metered captions   an endpoint of the user API that costs credits
 npm run new -- email caption_made an email
 
-Several at once: npm run new -- table captions form captions
+Columns follow a table, a module or a form: title:text size:number sent_at:time status:draft,sent
+A form asks for texts and numbers. A status starts as its first word. Without columns there is one: text:text
+
+Several at once, where the form has the columns of the table: npm run new -- table captions title:text form captions
 Names are in lower case, with _ between words; those of tables end in s.`
 
 /** For the formatter. */
@@ -23,26 +26,46 @@ const touched = new Set<string>()
 
 type Names = ReturnType<typeof namesOf>
 
-const kinds: Record<string, (names: Names) => Promise<void>> = { table, module, page, form, metered, email }
+type Item = { kind: string; name: string; columns: readonly Column[] }
 
-const given = process.argv.slice(2)
+const kinds: Record<string, (names: Names, columns: readonly Column[]) => Promise<void>> = {
+  table,
+  module,
+  page,
+  form,
+  metered,
+  email,
+}
+
 const models = await readFile(join(root, "prisma/schema.prisma"), "utf8")
-const items = given.flatMap((kind, place) => (place % 2 === 0 ? [{ kind, name: given[place + 1] ?? "" }] : []))
+const items = itemsOf(process.argv.slice(2))
 if (items.length === 0) fail("Say what to write.")
-for (const { kind, name } of items) {
+for (const { kind, name, columns } of items) {
   if (!Object.hasOwn(kinds, kind)) fail(`"${kind}" is none of ${Object.keys(kinds).join(", ")}.`)
-  if (!/^[a-z]+(_[a-z]+)*$/.test(name)) fail(`"${name}" is not a name.`)
+  if (!isName(name)) fail(`"${name}" is not a name.`)
   if (isTable(kind) && !name.endsWith("s")) fail(`The name of a table is a plural, and "${name}" is none.`)
   // Before anything is written: an error later would leave half of the lines.
   const taken = placesOf(kind, namesOf(name)).find((file) => existsSync(join(root, file)))
   if (taken) fail(`${taken} exists.`)
   if (isTable(kind) && new RegExp(`@@map\\("${name}"\\)|^model ${namesOf(name).One} `, "m").test(models))
     fail(`prisma/schema.prisma has a model ${namesOf(name).One}, or a table ${name}.`)
-  const hasTable = items.some((item) => item.kind === "table" && item.name === name)
-  if (kind === "form" && !hasTable && !existsSync(join(root, `app/account/${namesOf(name).path}/page.tsx`)))
+  if (columns.length > 0 && !isTable(kind) && kind !== "form") fail(`A ${kind} has no columns.`)
+  for (const column of columns) {
+    const given = [
+      "id",
+      "user_id",
+      "created_at",
+      ...columns.filter((other) => other !== column).map(({ name }) => name),
+    ]
+    if (given.includes(column.name)) fail(`The table ${name} has a column ${column.name} already.`)
+  }
+  if (kind === "form" && !tableOf(name) && !existsSync(join(root, `app/account/${namesOf(name).path}/page.tsx`)))
     fail(`Make the table first: npm run new -- table ${name}`)
 }
-for (const { kind, name } of items) await kinds[kind]?.(namesOf(name))
+for (const { kind, name, columns } of items) {
+  const given = [columns, tableOf(name)?.columns ?? []].find(({ length }) => length > 0)
+  await kinds[kind]?.(namesOf(name), given ?? [columnOf(name, "text:text")])
+}
 const tables = items.flatMap(({ kind, name }) => (isTable(kind) ? [name] : []))
 if (tables.length > 0) {
   const migration = await writeMigration(["add", ...tables].join("_"))
@@ -55,6 +78,20 @@ if (!process.env.WITHOUT_EXAMPLES) {
   runProgram("vitest/vitest.mjs", "run", "--project=unit", "--reporter=dot", "app/api/v1/examples.test.ts", "--update")
 }
 process.exit(0)
+
+function itemsOf([kind, name = "", ...rest]: readonly string[]): Item[] {
+  if (kind === undefined) return []
+  const next = rest.findIndex((word) => !word.includes(":"))
+  const end = next === -1 ? rest.length : next
+  return [
+    { kind, name, columns: rest.slice(0, end).map((given) => columnOf(name, given)) },
+    ...itemsOf(rest.slice(end)),
+  ]
+}
+
+function tableOf(name: string): Item | undefined {
+  return items.find((item) => item.kind === "table" && item.name === name)
+}
 
 function isTable(kind: string): boolean {
   return kind === "table" || kind === "module"
@@ -74,6 +111,55 @@ function placesOf(kind: string, { path }: Names): string[] {
   return places[kind] ?? []
 }
 
+/** A column in the texts of the sources. A form asks for a column with `input`. */
+type Column = {
+  name: string
+  field: string
+  label: string
+  type: string
+  /** In the schema of the database. */
+  attributes: readonly string[]
+  schema: string
+  cell: string
+  input?: { schema: string; attributes: string; sample: string; value: string }
+  status?: { type: string; words: readonly string[]; map: string }
+}
+
+function columnOf(table: string, given: string): Column {
+  const [name = "", type = ""] = given.split(":")
+  if (!isName(name)) fail(`"${name}" is not a name of a column.`)
+  const field = camel(name)
+  const label = sentence(name)
+  const mapped = field === name ? [] : [`@map("${name}")`]
+  const common = { name, field, label, attributes: mapped }
+  if (type === "text") {
+    const schema = `plainText({ name: "The ${label.toLowerCase()}", max: 200 })`
+    const input = { schema, attributes: "", sample: '"Mine"', value: '"Mine"' }
+    return { ...common, type: "String", schema: "untrustedText", cell: `<Text>{${field}}</Text>`, input }
+  }
+  if (type === "number") {
+    const schema = 'z.string().regex(/^[0-9]{1,9}$/, "Enter a whole number.").transform(Number)'
+    const input = { schema, attributes: ' inputMode="numeric"', sample: '"3"', value: "3" }
+    return { ...common, type: "Int", schema: "z.int()", cell: `<Count value={${field}} />`, input }
+  }
+  if (type === "time") {
+    const attributes = [...mapped, "@db.Timestamptz(3)"]
+    return { ...common, type: "DateTime?", attributes, schema: "timestamp.nullable()", cell: `<Day at={${field}} />` }
+  }
+  const words = type.split(",")
+  if (words.length < 2 || !words.every(isName) || new Set(words).size < words.length)
+    fail(`"${given}" must be a name and text, number, time or at least two words, such as status:draft,sent.`)
+  const { one, One } = namesOf(table)
+  const status = { type: One + capital(field), words, map: `${table.replace(/s$/, "")}_${name}` }
+  const attributes = [`@default(${words[0]})`, ...mapped]
+  const schema = one + capital(field)
+  return { ...common, type: status.type, attributes, schema, cell: `<Status value={${field}} />`, status }
+}
+
+function isName(text: string): boolean {
+  return /^[a-z]+(_[a-z]+)*$/.test(text)
+}
+
 function namesOf(name: string) {
   const words = name.replaceAll("_", " ")
   const singular = name.replace(/ies$/, "y").replace(/s$/, "")
@@ -84,7 +170,7 @@ function namesOf(name: string) {
     words,
     /** In URLs and names of files. */
     path: name.replaceAll("_", "-"),
-    label: words.charAt(0).toUpperCase() + words.slice(1),
+    label: sentence(name),
     /** Of variables and types. */
     many: camel(name),
     one: camel(singular),
@@ -93,9 +179,19 @@ function namesOf(name: string) {
   }
 }
 
-async function table(names: Names): Promise<void> {
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widthOf = (place: number) => Math.max(...rows.map((row) => row[place]?.length ?? 0))
+  const [first, second] = [widthOf(0), widthOf(1)]
+  return rows
+    .map(([name = "", type = "", ...rest]) =>
+      `  ${name.padEnd(first)} ${type.padEnd(second)} ${rest.join(" ")}`.trimEnd(),
+    )
+    .join("\n")
+}
+
+async function table(names: Names, columns: readonly Column[]): Promise<void> {
   const { words, path, one, Many } = names
-  await addTable(names)
+  await addTable(names, columns)
   await create(`app/api/v1/me/${path}/route.ts`, {
     'import { userList } from "@/lib/api/lists"': "",
     [`import { find${Many}, ${one}Row } from "@/lib/${path}"`]: `
@@ -106,30 +202,41 @@ ${exported("userList")}
 })`,
   })
   await addLines("tests/yours/reviewed.ts", "access", `"/api/v1/me/${path}": "user key",`)
-  await addPage(names, listPage(names))
+  await addPage(names, listPage(names, columns))
 }
 
-async function module(names: Names): Promise<void> {
-  await addTable(names)
+async function module(names: Names, columns: readonly Column[]): Promise<void> {
+  await addTable(names, columns)
   await addLines("tests/yours/reviewed.ts", "modules", `"${names.path}",`)
 }
 
-async function addTable({ name, words, path, label, many, one, Many, One }: Names): Promise<void> {
+async function addTable(names: Names, columns: readonly Column[]): Promise<void> {
+  const { name, words, path, label, many, one, Many, One } = names
+  const statuses = columns.filter(({ status }) => status)
+  const lines = (line: (column: Column) => string) => columns.map(line).join("\n")
   await append(
     "prisma/yours.prisma",
     `model ${One} {
-  id        String   @id @default(uuid(7)) @db.Uuid
-  userId    String   @map("user_id") @db.Uuid
-  text      String
-  createdAt DateTime @default(now()) @map("created_at") @db.Timestamptz(3)
+${aligned([
+  ["id", "String", "@id @default(uuid(7)) @db.Uuid"],
+  ["userId", "String", '@map("user_id") @db.Uuid'],
+  ...columns.map((column) => [column.field, column.type, ...column.attributes]),
+  ["createdAt", "DateTime", '@default(now()) @map("created_at") @db.Timestamptz(3)'],
+])}
 
   user User @relation(fields: [userId], references: [id])
 
   @@index([createdAt(sort: Desc), id(sort: Desc)])
   @@index([userId, createdAt(sort: Desc), id(sort: Desc)])
+${statuses.map(({ field }) => `  @@index([${field}, createdAt(sort: Desc), id(sort: Desc)])`).join("\n")}
   @@map("${name}")
 }`,
   )
+  for (const { status } of columns) {
+    if (!status) continue
+    const { type, words, map } = status
+    await append("prisma/yours.prisma", `enum ${type} {\n  ${words.join("\n  ")}\n\n  @@map("${map}")\n}`)
+  }
   // Releases add relations at the end.
   await edit("prisma/schema.prisma", (text) => text.replace("model User {\n", `$&  ${many} ${One}[]\n`))
   await append(
@@ -144,7 +251,12 @@ async function addTable({ name, words, path, label, many, one, Many, One }: Name
       rows: ofUser,
       file: { name: "${path}", about: "your ${words}" },
       erasure: "rows",
-      columns: { id: [own, gone], user_id: [internal, gone], text: [own, gone], created_at: [own, gone] },
+      columns: {
+        id: [own, gone],
+        user_id: [internal, gone],
+${lines((column) => `        ${column.name}: [own, gone],`)}
+        created_at: [own, gone],
+      },
     },
   },`,
   )
@@ -154,14 +266,21 @@ async function addTable({ name, words, path, label, many, one, Many, One }: Name
     'import { gone, internal, ofUser, own } from "@/lib/personal-table"',
   )
   await addLines("lib/yours/permissions.ts", "permissions", `"${name}.read": "Read the ${words} of every account",`)
+  const fields = ["id", "timestamp", "untrustedText"].filter(
+    (field) => field !== "untrustedText" || columns.some(({ schema }) => schema === field),
+  )
   await create(`lib/${path}.ts`, {
     'import { z } from "zod"': "",
+    ...(statuses.length > 0 && {
+      [`import { ${statuses.map(({ type }) => type).join(", ")} } from "@/generated/prisma/enums"`]: "",
+    }),
     'import { listed } from "@/lib/platform/postgres/listed"': "",
-    'import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"': `
+    [`import { ${fields.join(", ")} } from "@/lib/platform/schemas/fields"`]: `
+${statuses.map(({ type, schema }) => `export const ${schema} = z.enum(${type})\n`).join("")}
 export const ${one}Row = z.object({
   id,
   userId: id.describe("The account that it belongs to"),
-  text: untrustedText,
+${lines(({ field, schema }) => `  ${field}: ${schema},`)}
   createdAt: timestamp,
 })
 
@@ -170,11 +289,11 @@ export const find${Many} = listed("${name}", ${one}Row)`,
   await create(`app/api/v1/admin/${path}/route.ts`, {
     'import { adminList } from "@/lib/api/lists"': "",
     'import { id } from "@/lib/platform/schemas/fields"': "",
-    [`import { find${Many}, ${one}Row } from "@/lib/${path}"`]: `
+    [`import { ${[`find${Many}`, `${one}Row`, ...statuses.map(({ schema }) => schema)].join(", ")} } from "@/lib/${path}"`]: `
 ${exported("adminList")}
   summary: "Lists the ${words} of all accounts",
   permission: "${name}.read",
-  filters: { userId: id },
+  filters: { ${statuses.map(({ field, schema }) => `${field}: ${schema}, `).join("")}userId: id },
   row: ${one}Row,
   find: find${Many},
 })`,
@@ -195,7 +314,7 @@ export const entry: NavigationEntry = {
     'import type { Metadata } from "next"': "",
     [`import { GET } from "@/app/api/v1/admin/${path}/route"`]: "",
     'import { ResourcePage } from "@/components/admin/resource-page"': "",
-    'import { Day, Text } from "@/components/list/cells"': "",
+    [`import { ${cellsOf(columns)} } from "@/components/list/cells"`]: "",
     'import { entry } from "./navigation"': `
 export const metadata: Metadata = { title: entry.label }
 
@@ -208,7 +327,7 @@ export default function ${Many}Page({ searchParams }: PageProps<"/admin/${path}"
       searchParams={searchParams}
       columns={[
         { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "Text", cell: ({ text }) => <Text>{text}</Text> },
+${lines(cellOf)}
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}
     />
@@ -217,7 +336,8 @@ export default function ${Many}Page({ searchParams }: PageProps<"/admin/${path}"
   })
   await addLines("tests/yours/reviewed.ts", "access", `"/api/v1/admin/${path}": "${name}.read",`)
   await addLines("tests/yours/reviewed.ts", "holders", `"${name}.read": "owner admin analyst",`)
-  await addLines("tests/yours/reviewed.ts", "shown", `"${name}.text": "${name}.read",`)
+  for (const column of columns.filter(({ cell }) => cell.startsWith("<Text>")))
+    await addLines("tests/yours/reviewed.ts", "shown", `"${name}.${column.name}": "${name}.read",`)
   await addLines(
     "tests/yours/reviewed.ts",
     "pages",
@@ -231,6 +351,14 @@ export default function ${Many}Page({ searchParams }: PageProps<"/admin/${path}"
     opens: "/admin/users/[id]",
   },`,
   )
+}
+
+function cellOf({ label, field, cell }: Column): string {
+  return `        { label: "${label}", cell: ({ ${field} }) => ${cell} },`
+}
+
+function cellsOf(columns: readonly Column[]): string {
+  return [...new Set(["Day", ...columns.map(({ cell }) => /\w+/.exec(cell)?.[0])])].sort().join(", ")
 }
 
 async function page(names: Names): Promise<void> {
@@ -255,7 +383,10 @@ export default async function ${Many}Page() {
   })
 }
 
-async function form({ path, one, One }: Names): Promise<void> {
+async function form({ path, one, One }: Names, columns: readonly Column[]): Promise<void> {
+  const asked = columns.flatMap((column) => (column.input ? [{ ...column, ...column.input }] : []))
+  const entered = asked.map(({ field, sample }) => `${field}: ${sample}`).join(", ")
+  const stored = asked.map(({ field, value }) => `${field}: ${value}`).join(", ")
   const page = `app/account/${path}/page.tsx`
   // Not beside the row: the API's listener has no Prisma.
   await create(`lib/${path}-form.ts`, {
@@ -263,12 +394,18 @@ async function form({ path, one, One }: Names): Promise<void> {
     'import type { OwnerId } from "@/lib/authority/owner"': "",
     'import { db } from "@/lib/platform/postgres/prisma"': "",
     'import { requestId } from "@/lib/platform/schemas/form-fields"': "",
-    'import { plainText } from "@/lib/platform/schemas/text"': `
-export const ${one}Form = z.strictObject({ requestId, text: plainText({ name: "The text", max: 200 }) })
+    ...(asked.some(({ schema }) => schema.startsWith("plainText")) && {
+      'import { plainText } from "@/lib/platform/schemas/text"': "",
+    }),
+    "": `
+export const ${one}Form = z.strictObject({ requestId,
+${asked.map(({ field, schema }) => `  ${field}: ${schema},`).join("\n")}
+})
 
 /** A form that is sent twice adds one row: the id is that of the form. @returns whether it was added now */
-export async function add${One}(owner: OwnerId, { requestId, text }: z.output<typeof ${one}Form>): Promise<boolean> {
-  const data = { id: requestId, userId: owner, text }
+export async function add${One}(owner: OwnerId, form: z.output<typeof ${one}Form>): Promise<boolean> {
+  const { requestId, ...values } = form
+  const data = { id: requestId, userId: owner, ...values }
   const { count } = await db().${one}.createMany({ data, skipDuplicates: true })
   return count === 1
 }`,
@@ -296,8 +433,8 @@ export const add = formAction({
         'import { randomUUID } from "node:crypto"\nimport type { Metadata } from "next"\n',
       )
       .replace(
-        "import { Day, Text }",
-        'import { RequestId, SubmitButton, TextField } from "@/components/form/fields"\nimport { Form } from "@/components/form/form"\nimport { Day, Text }',
+        /^(?=import .* from "@\/components\/list\/cells")/m,
+        'import { RequestId, SubmitButton, TextField } from "@/components/form/fields"\nimport { Form } from "@/components/form/form"\n',
       )
       .replace("{ PageFrame }", "{ PageFrame, Panel }")
       .replace(
@@ -309,7 +446,7 @@ export const add = formAction({
         `      <Panel label="Add">
         <Form action={add} done="Added.">
           <RequestId id={randomUUID()} />
-          <TextField label="Text" name="text" required />
+${asked.map(({ field, label, attributes }) => `          <TextField label="${label}" name="${field}"${attributes} required />`).join("\n")}
           <SubmitButton className="justify-self-start">Add</SubmitButton>
         </Form>
       </Panel>
@@ -325,8 +462,8 @@ export const add = formAction({
     access: "accounts",
     path: "/account/${path}",
     prepare: async ({ id: userId }) => ({
-      fields: { requestId: randomUUID(), text: "Mine" },
-      isDone: async () => (await db().${one}.count({ where: { userId, text: "Mine" } })) === 1,
+      fields: { requestId: randomUUID(), ${entered} },
+      isDone: async () => (await db().${one}.count({ where: { userId, ${stored} } })) === 1,
     }),
   },`,
   )
@@ -366,11 +503,11 @@ async function email({ name, label }: Names): Promise<void> {
   await addLines("tests/yours/emails.ts", "facts", `${name}: [{ text: hostile }],`)
 }
 
-function listPage({ path, Many }: Names): Record<string, string> {
+function listPage({ path, Many }: Names, columns: readonly Column[]): Record<string, string> {
   return {
     'import type { Metadata } from "next"': "",
     [`import { GET } from "@/app/api/v1/me/${path}/route"`]: "",
-    'import { Day, Text } from "@/components/list/cells"': "",
+    [`import { ${cellsOf(columns)} } from "@/components/list/cells"`]: "",
     'import { ListView } from "@/components/list/list-view"': "",
     'import { readListing } from "@/components/list/query"': "",
     'import { PageFrame } from "@/components/page/page-frame"': "",
@@ -393,7 +530,7 @@ export default async function ${Many}Page({ searchParams }: PageProps<"/account/
         download="/account/csv/${path}"
         filters={GET.endpoint.filters}
         columns={[
-          { label: "Text", cell: ({ text }) => <Text>{text}</Text> },
+${columns.map(cellOf).join("\n")}
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
         ]}
         listing={listing}
@@ -474,6 +611,11 @@ async function edit(file: string, change: (text: string) => string): Promise<voi
 
 function camel(text: string): string {
   return text.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** As a label: `sent_at` is `Sent at`. */
+function sentence(name: string): string {
+  return capital(name.replaceAll("_", " "))
 }
 
 function capital(text: string): string {

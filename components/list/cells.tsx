@@ -6,6 +6,7 @@ import { absoluteTime, clockTime, plainDate } from "@/lib/platform/text/format-t
 import { money } from "@/lib/platform/text/money"
 import { visible } from "@/lib/platform/text/visible-text"
 import { inWords } from "@/lib/platform/text/words"
+import { tones as yours } from "@/lib/yours/tones"
 
 /** Shows the end: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {
@@ -89,6 +90,7 @@ const tones: Record<string, Tone> = {
   invited: "warn",
   banned: "bad",
   failed: "bad",
+  ...yours,
 }
 
 export function Status({ value }: { value: string }) {

@@ -50,8 +50,16 @@ async function replaceWork(): Promise<void> {
 async function addOwn(): Promise<void> {
   const plural = free("holidays", (name) => existsSync(join(changedCopy, `app/admin/${name}`)))
   const single = free("about", (name) => existsSync(join(changedCopy, `app/account/${name}`)))
-  const kinds = { table: plural, form: plural, metered: single, page: single, email: single, module: `of_${plural}` }
-  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/new.ts", ...Object.entries(kinds).flat()], {
+  const columns = ["title:text", "size:number", "sent_at:time", "status:draft,sent"]
+  const items = {
+    table: [plural, ...columns],
+    form: [plural],
+    metered: [single],
+    page: [single],
+    email: [single],
+    module: [`of_${plural}`],
+  }
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/new.ts", ...Object.entries(items).flat(2)], {
     WITHOUT_EXAMPLES: "1",
   })
 }
