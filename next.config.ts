@@ -30,7 +30,7 @@ const config: NextConfig = {
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],
   experimental: {
     authInterrupts: true,
-    // Under Next alone, what is read of a body without a length; our listener counts it: see server/bodies.ts.
+    // Under Next alone, the limit of a body without a length; our listener counts it: see server/bodies.ts.
     proxyClientMaxBodySize: maxUploadBytes,
     serverActions: { bodySizeLimit: maxFormBytes },
     // Writing the cache takes the first build 20 seconds, and a build that is never repeated does not need it.
@@ -40,7 +40,7 @@ const config: NextConfig = {
   typescript: { ignoreBuildErrors: process.env.TYPES_CHECKED === "1" },
   // This would print the arguments of actions, including passwords, to the developer's terminal.
   logging: { serverFunctions: false },
-  // Browsers ask for these where no page names the icons, as beside JSON.
+  // Browsers request these where no page names the icons, such as with JSON.
   rewrites: async () => [
     { source: "/favicon.ico", destination: "/icon" },
     { source: "/apple-touch-icon:of(-precomposed)?.png", destination: "/apple-icon" },

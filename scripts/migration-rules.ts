@@ -26,8 +26,8 @@ const actionRules: readonly Rule[] = [
 ]
 
 /**
- * What these migrations take away that a server of the last release may use. SQL that a DO block puts together from
- * strings is not read. What they lock is observed by prisma/migrations.test.ts.
+ * Objects that these migrations remove or restrict although a server of the last release may use them. SQL that a DO
+ * block builds from strings is not read. prisma/migrations.test.ts observes the locks of migrations.
  */
 export function findingsIn(migrations: Migrations): Finding[] {
   return migrations.flatMap(([migration, sql]) =>

@@ -1,7 +1,7 @@
 import { defineConfig } from "vite"
 
-// Bundles the listener with the route files of the API into dist/main.js, and what the image can run into dist/command.js;
-// packages stay in node_modules.
+// Bundles the listener with the route files of the API into dist/main.js, and the commands of the image into
+// dist/command.js; packages stay in node_modules.
 export default defineConfig({
   publicDir: false,
   resolve: { tsconfigPaths: true },

@@ -14,7 +14,7 @@ const reminderDays = [30, 7, 1, 0] as const
 /** After 10 minutes, 20, 40 and so on: within 22 hours. */
 const maxAttempts = 8
 
-/** A round ends after so many failures in a row: the mail server then fails for everybody. */
+/** A round ends after so many failures in a row: the mail server then fails for everyone. */
 const maxFailures = 5
 
 const keyBatch = 500
@@ -135,7 +135,7 @@ type Told = { email: string; expires_at: Date; has_expired: boolean; owner_email
 >
 
 // A reminder that was taken and not returned counts as sent, so that a process that dies loses an email instead of
-// sending it twice. A key that has reached its next threshold meanwhile is queued anew and not touched.
+// sending it twice. A key that has since reached its next threshold is queued again and not touched.
 const returnReminders = `
   WITH today AS (DELETE FROM key_reminder_days WHERE user_id = $1 AND day = utc_day($2))
   UPDATE key_reminders

@@ -159,7 +159,7 @@ export const templates = {
   account_deleted: () => ({
     subject: "Your account was deleted",
     body: [
-      "Your account was deleted, as announced a week ago. Its API keys are revoked, its subscription has ended, and what identifies you is being erased.",
+      "Your account was deleted, as announced a week ago. Its API keys are revoked, its subscription has ended, and your personal data is being erased.",
       "Payments and credits stay in our books without your name. In a few minutes you can sign up again with this address.",
     ],
     because: `this was the address of an account at ${env().BASE_URL}`,

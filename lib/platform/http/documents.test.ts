@@ -82,7 +82,7 @@ test("the reference of each surface is a document", () => {
   )
 })
 
-test("nothing that a client sends but its theme is in the document that others get", async () => {
+test("the document that others get contains nothing from a client except its theme", async () => {
   const hostile = {
     host: "hostile.example",
     "x-forwarded-host": "hostile.example",

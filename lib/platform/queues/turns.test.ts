@@ -18,7 +18,7 @@ const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), 
 
 afterEach(async () => {
   expect(await findViolations(observer)).toEqual([])
-  // Nothing is kept for accounts without running tasks.
+  // Only accounts with running tasks are kept.
   expect(singleton("turns", () => new Map())).toEqual(new Map())
 })
 
@@ -182,7 +182,7 @@ test("while 200 runs of an account wait, its new runs are refused, and nobody el
   expect(await call(busy)).toMatchObject({ ok: true })
 })
 
-test("of one account three tasks run at once with ten connections: first those that close runs, then the others, each in their order", async () => {
+test("of one account three tasks run at once with ten connections: first tasks that close runs, then the others, each in their order", async () => {
   const account = "account" as OwnerId
   const started: string[] = []
   const running: (() => void)[] = []
