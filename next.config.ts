@@ -7,7 +7,7 @@ import { maxFormBytes, maxUploadBytes } from "./lib/platform/http/body-limits"
 // half of the people while two builds serve side by side. It encrypts nothing: the linter refuses actions inside functions.
 process.env.NEXT_SERVER_ACTIONS_ENCRYPTION_KEY ??= createHash("sha256").update("server actions").digest("base64")
 
-/** The headers of pages and files; proxy.ts adds those that differ per request. The API sets its own headers. */
+/** The headers of pages and files; proxy.ts adds headers that differ per request. The API sets its own headers. */
 const pageHeaders = [
   { key: "X-Content-Type-Options", value: "nosniff" },
   // With "no-referrer" browsers would send `Origin: null` with our forms, which actions refuse.

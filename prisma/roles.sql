@@ -131,7 +131,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept until 400 
 GRANT SELECT (migration_name, finished_at, rolled_back_at) ON _prisma_migrations TO :"role"; -- for /readyz
 GRANT SELECT ON schema_version TO :"role"; -- servers check it; db:migrate writes it as the owner
 
--- Functions with the rights of the owner, for what the role may not do itself.
+-- Functions with the rights of the owner, for actions that the role may not do itself.
 GRANT EXECUTE ON FUNCTION add_request_log_day(date) TO :"role"; -- creates a partition
 GRANT EXECUTE ON FUNCTION drop_request_log_day(date) TO :"role"; -- drops the oldest partition, if its day is over
 GRANT EXECUTE ON FUNCTION seal_audit_day() TO :"role"; -- seals the first day that is over and not sealed

@@ -43,13 +43,13 @@ test("every table and every function is in roles.sql or yours.sql", async () => 
   )
   const missingFunctions = functions.map(
     ({ name }) =>
-      `GRANT EXECUTE ON FUNCTION ${name} TO :"role"; -- what calls it (or REVOKE … FROM, if only the owner does)`,
+      `GRANT EXECUTE ON FUNCTION ${name} TO :"role"; -- its caller (or REVOKE … FROM, if only the owner does)`,
   )
   const missing = [...missingTables, ...missingFunctions]
   expect(missing, `Add to prisma/yours.sql:\n${missing.join("\n")}`).toEqual([])
 })
 
-test("every right has its reason beside it", () => {
+test("every right has its reason next to it", () => {
   expect(lines.length).toBeGreaterThan(70)
   expect(lines.filter(({ reason }) => !/^ -- \S.+/.test(reason))).toEqual([])
 })

@@ -105,7 +105,7 @@ test("only the signed line reveals that the owner of the tables changed a day an
   await withoutTriggers("TRUNCATE audit_seals", [])
   await sealAuditLog(pool())
   expect((await verify()).code).toBe(0)
-  // The server signs what it seals, also the second time: the newest line does not replace the others.
+  // The server signs each seal, also the second one: the newest line does not replace the others.
   const lines = warned.mock.calls.map(([line, event]) => ({
     event,
     time: new Date().toISOString(),

@@ -77,7 +77,7 @@ const attemptsOf = async (migration: string) =>
     )
   ).rows.map(({ finished }) => finished)
 
-test("this version can use what it migrates", () => {
+test("this version can use the databases that it migrates", () => {
   expect(isOlder(version, oldestBuild)).toBe(false)
 })
 

@@ -265,7 +265,7 @@ async function migrateAlone(ownerUrl: string, runtimeUrl: string, options: Optio
     if (newer && isOlder(version, newer)) return { applied: [], newer }
     const refusalOfPlans = await refusalByPlans(pool)
     if (refusalOfPlans) throw new Error(`Not migrated: ${refusalOfPlans}`)
-    // Before the migrations, so that no server that is too old goes on unnoticed while they change the schema.
+    // Before the migrations, so that servers that are too old are noticed before the schema changes.
     await recordVersion(pool)
     const applied = await applyMigrations(pool, options)
     await pool.query(`DROP TABLE IF EXISTS ${repairProgress}`)
@@ -303,7 +303,7 @@ async function applyMigrations(pool: pg.Pool, options: Options): Promise<string[
 }
 
 /**
- * The SQL that creates what the schema has and the migrations lack; empty if they match. The engine replays the
+ * The SQL that creates objects of the schema that the migrations lack; empty if they match. The engine replays the
  * migrations into the database, which must be empty and cannot be used afterwards.
  */
 export async function missingFromMigrations(connectionString: string): Promise<string> {

@@ -46,7 +46,7 @@ export function builtIndex(sql: string): string | undefined {
   return /\bCREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?("?\w+"?)/i.exec(withoutComments(sql))?.[1]
 }
 
-/** Whether a DO block of the migration commits what it has done so far. */
+/** Whether a DO block of the migration contains a COMMIT. */
 export function commitsItself(sql: string): boolean {
   return statementsOf(sql).some((statement) => /\bCOMMIT$/i.test(statement))
 }

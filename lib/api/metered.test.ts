@@ -20,7 +20,7 @@ import { userMetered } from "./metered"
 
 const path = "/api/v1/me/work"
 
-/** The body says what the work costs. */
+/** The body has the cost of the work. */
 const { POST } = userMetered({
   summary: "A test",
   maxCost: 10,

@@ -114,7 +114,7 @@ async function replaceFunction(name: string, change: (source: string) => string,
   }
 }
 
-test("the database seals what verification computes without it, of 1,200 entries on one day too", async () => {
+test("the database and verification compute the same seal independently, also of 1,200 entries on one day", async () => {
   const createdAt = `${daysAgo(2)}T10:00:00.001Z`
   await createAuditEntries(Array.from({ length: 1_200 }, () => entryAt(createdAt)))
   await sealAuditLog(pool())

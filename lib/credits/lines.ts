@@ -17,7 +17,7 @@ export const ledgerLine = z.object({
   balanceAfter: credits.describe("The balance after the last entry of the line"),
   runId: id.nullable(),
   runState: z.enum(RunState).nullable(),
-  description: untrustedText.nullable().describe("The key of a run, the item of an order, or the reason of a grant"),
+  description: untrustedText.nullable().describe("The key of a run, the item of an order, or the reason for a grant"),
   createdAt: timestamp,
 })
 

@@ -56,7 +56,7 @@ beforeEach(() => {
   act.mockImplementation(async () => done("Saved"))
 })
 
-test("a valid form acts once, and its result is what the form shows", async () => {
+test("a valid form acts once, and the form shows its result", async () => {
   expect(await submit(null, form())).toEqual({ ok: true, done: "Saved" })
   expect(act).toHaveBeenCalledExactlyOnceWith(
     { name: "Ann", password: "a secret", source: "a", requestId: id },
@@ -127,7 +127,7 @@ beforeEach(async () => {
   hasEnded = false
 })
 
-test("a form that asks for a fresh proof acts once it is given, as a fresh session, and keeps what was typed until then", async () => {
+test("a form that asks for a fresh proof acts once it is given, as a fresh session, and keeps its input until then", async () => {
   expect(await submitFresh(null, form())).toEqual(asking())
   expect(await submitFresh(null, form({ proof: "wrong" }))).toEqual(asking("This is not your password."))
   expect(act).not.toHaveBeenCalled()

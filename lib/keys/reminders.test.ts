@@ -150,7 +150,7 @@ test("if all queued keys have ended, no email is sent, and the next one on the s
   expect(subjectsTo(user)).toHaveLength(1)
 })
 
-test("one email tells of all keys of a person that reach a threshold on the same day (UTC)", async () => {
+test("one email lists all keys of a person that reach a threshold on the same day (UTC)", async () => {
   const [user, other] = [await createUser(), await createUser()]
   const midnight = noon + 12 * hour
   const today = await Promise.all([

@@ -34,7 +34,7 @@ type Database = ReturnType<typeof pool>
 type Range = { days: number; reached_at: Date; after: Date; until: Date }
 
 // A threshold is looked for from where the last round ended, or from now in the first round ever. Except for the expiry
-// itself, the rest of the day (UTC) is included, so that one email of the day tells of all. A key that has passed several
+// itself, the rest of the day (UTC) is included, so that one email of the day lists all. A key that has passed several
 // thresholds has one reminder, of the nearest; one that expired more than a day ago has none. If the clock was set back,
 // the day is read again; keys in the queue are not queued twice.
 const findRanges = `

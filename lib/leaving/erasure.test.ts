@@ -342,7 +342,7 @@ test("more rows than a batch are erased", async () => {
   expect(rows).toEqual([{ address: "others" }])
 })
 
-test("more keys than a batch are revoked, and neither they nor an account that fails keep the others", async () => {
+test("more keys than a batch are revoked, and neither they nor an account that fails hold up the others", async () => {
   const [many, other] = [await createLeaver(), await createLeaver()]
   const keys = isLong ? 3_000 : 250
   await withoutTriggers(

@@ -10,8 +10,8 @@ import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { erasedHash, personalTables } from "./personal-data"
 
 // Two steps, at least a minute apart: the first one ends the account's access, and by the second one all work in progress
-// has ended. Any number of processes may do so at once. One that dies leaves the rest to a later round: every statement
-// does nothing the second time.
+// has ended. Any number of processes may do so at once. A process that dies leaves the rest to a later round: every
+// statement is idempotent.
 
 /** For one account; a later round continues. */
 const maxMs = 600_000

@@ -83,7 +83,7 @@ test("an export contains every marker of the columns that it exports, no other o
   expect(everything).not.toContain("user.noted")
 })
 
-test("each file is JSON with the rows of its kind, and README.txt names all of them and what is left out", async () => {
+test("each file is JSON with the rows of its kind, and README.txt names all of them and the omitted data", async () => {
   const files = await exported(leaver)
   const readme = files.get("README.txt") ?? ""
   const names = [...files.keys()].filter((name) => name !== "README.txt")

@@ -543,7 +543,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
           "CASE WHEN action IN ('user.banned', 'user.unbanned', 'user.closed') THEN details - 'reason' ELSE details END",
         ),
         kept(
-          "The log shows who did what from where, and nobody can change it. It contains no names and email addresses. auditDetails has the readers of each detail.",
+          "The log shows actors, actions and addresses, and nobody can change it. It contains no names and email addresses. auditDetails has the readers of each detail.",
         ),
       ],
       created_at: [own, time],

@@ -44,7 +44,7 @@ const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12 * amount END"
 const monthOf = (time: string) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM')`
 const ofCohort = {
   cohort: `(SELECT ${monthOf("u.created_at")} FROM users u WHERE u.id = user_id)`,
-  // Not split by currency, beside measures that are.
+  // Not split by currency, next to measures that are.
   currency: "NULL",
 }
 const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at)) / 86400"

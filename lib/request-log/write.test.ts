@@ -193,7 +193,7 @@ async function whileLocked(act: () => Promise<void>): Promise<void> {
 
 const fakeTimeouts = { toFake: ["setTimeout", "clearTimeout"] } satisfies Parameters<typeof vi.useFakeTimers>[0]
 
-test("while the log is locked, no response waits, 10,000 requests are held, and those beyond are counted", async () => {
+test("while the log is locked, no response waits, 10,000 requests are held, and further ones are counted", async () => {
   const { key } = await caller("user")
   const request = requestWith(key, { createdAt: new Date() })
   const unlogged = async () => (await metrics().unlogged.get()).values[0]?.value ?? 0

@@ -87,7 +87,7 @@ test("staff read that an admin key was created, but not its name, which its owne
   expect(await recentActivity(owner.id)).toMatchObject([{ sentence: "Key “Board report” created by you" }])
 })
 
-test("every action has a sentence for the log, which says neither who acted nor on which key", () => {
+test("every action has a sentence for the log, which names neither the actor nor the key", () => {
   for (const action of auditActions) expect(sentenceInLog({ action }), action).not.toMatch(/\.| by |“/)
   const details = { surface: "user", amount: 1500 }
   expect(sentenceInLog({ action: "api_key.revoked", details })).toBe("Key revoked")

@@ -102,30 +102,26 @@ test.each<[SignInMethod, fresh: boolean]>([
   ["passkey", true],
   ["password reset", true],
   ["github", false],
-])(
-  "a sign-in by %s to an account with a scheduled deletion gets no session before the deletion is undone",
-  async (via, isFresh) => {
-    const user = await leaver()
-    const token = await pendingOf(user, via)
-    expect(await findPendingSignIn(token)).toMatchObject({ via, factor: null, step: "deletion" })
-    expect(await completeSignIn(token, null, new Headers())).toBeUndefined()
-    expect(await completeSignIn(token, "app", new Headers())).toBeUndefined()
-    expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
-    // The proof is as old as the sign-in, not as the decision.
-    await pool().query(
-      "UPDATE pending_sign_ins SET expires_at = expires_at - interval '9 minutes' WHERE user_id = $1",
-      [user.id],
-    )
-    expect(await restoreAccount(user)).toBe(true)
-    expect(await findPendingSignIn(token)).toBeUndefined()
-    const completed = await Promise.all([1, 2].map(() => completeSignIn(token, null, new Headers())))
-    expect(completed.filter(Boolean)).toMatchObject([{ sub: user.id }])
-    const [{ age }] = await db().$queryRaw<[{ age: number | null }]>`
+])("a sign-in by %s to an account with a scheduled deletion gets no session before the undo", async (via, isFresh) => {
+  const user = await leaver()
+  const token = await pendingOf(user, via)
+  expect(await findPendingSignIn(token)).toMatchObject({ via, factor: null, step: "deletion" })
+  expect(await completeSignIn(token, null, new Headers())).toBeUndefined()
+  expect(await completeSignIn(token, "app", new Headers())).toBeUndefined()
+  expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+  // The proof is as old as the sign-in, not as the decision.
+  await pool().query("UPDATE pending_sign_ins SET expires_at = expires_at - interval '9 minutes' WHERE user_id = $1", [
+    user.id,
+  ])
+  expect(await restoreAccount(user)).toBe(true)
+  expect(await findPendingSignIn(token)).toBeUndefined()
+  const completed = await Promise.all([1, 2].map(() => completeSignIn(token, null, new Headers())))
+  expect(completed.filter(Boolean)).toMatchObject([{ sub: user.id }])
+  const [{ age }] = await db().$queryRaw<[{ age: number | null }]>`
     SELECT extract(epoch FROM now() - proved_at)::float8 AS age FROM sessions WHERE user_id = ${user.id}::uuid`
-    if (isFresh) expect(age).toBeGreaterThanOrEqual(9 * 60)
-    else expect(age).toBeNull()
-  },
-)
+  if (isFresh) expect(age).toBeGreaterThanOrEqual(9 * 60)
+  else expect(age).toBeNull()
+})
 
 test("a sign-in to an account with a scheduled deletion asks for the second factor first, and keeps it", async () => {
   const user = await leaver({ twoFactor: true })

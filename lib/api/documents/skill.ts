@@ -41,7 +41,7 @@ export const texts: Record<Surface, { name: string; title: string; description: 
     title: "Admin data API",
     description: `Counts and reads accounts, subscriptions, orders, credits, keys and requests of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention, credit burn and security, or to export data. Needs an API key that begins with ${kinds.admin.prefix}.`,
     reads:
-      "Read-only: every endpoint is GET. You can read what the key's scopes and the current role of its owner permit; a 403 names what is missing.",
+      "Read-only: every endpoint is GET. The key's scopes and the current role of its owner limit the data that you can read; a 403 names the missing right.",
   },
   user: {
     name: `${product.slug}-user-api`,

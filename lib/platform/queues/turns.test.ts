@@ -130,7 +130,7 @@ test.each([
   expect(results).toMatchObject(many(12, () => ({ status })))
 })
 
-test("runs that exceed the deadline in the queue are never reserved, and those at the row are released", async () => {
+test("runs that exceed the deadline in the queue are never reserved, and runs at the row are released", async () => {
   const account = await customer()
   const tooLate = new Error("Too late")
   const { opened, open: exceed } = gate()
@@ -167,7 +167,7 @@ test("a run whose work is done settles before the runs that wait to start", asyn
     await nextTurn()
   })
   expect([await first, ...results]).toMatchObject([{ ok: true }, ...many(8, () => succeeded)])
-  // Before the first settlement, only its own run and those at the row are reserved, and one for each place they left.
+  // Before the first settlement, only its own run, the runs at the row, and one for each place they left are reserved.
   expect((await ledgerOf(account)).entries.indexOf("settle")).toBeLessThanOrEqual(1 + 2 * maxRunning())
 })
 

@@ -68,7 +68,7 @@ async function countWrong(userId: string, device: string): Promise<{ wrong: numb
   return { ok: false, reason: "locked", retryAfterSeconds: Math.max(1, left?.seconds ?? 1) }
 }
 
-/** Only a person past the first step gets this far, so the owner hears of it: once a day, however often it happens. */
+/** Only a person past the first step gets this far, so the owner gets an email, at most once a day. */
 async function reportLock(userId: string, { address }: Client): Promise<void> {
   if (!(await consume("wrongCodesEmailsAccount", userId)).allowed) return
   const account = await db().user.findUniqueOrThrow({ where: { id: userId } })

@@ -287,7 +287,7 @@ test("recovery codes belong to their account, and new ones replace them", async 
   expect(await replaceRecoveryCodes(await createViewer())).toBeUndefined()
 })
 
-test("neither a secret nor a recovery code is stored readable", async () => {
+test("neither a secret nor a recovery code is stored in plain text", async () => {
   const viewer = await createViewer()
   const { recoveryCodes = [] } = await createPasskey(viewer)
   const secret = await createApp(viewer.id)
@@ -386,7 +386,7 @@ test.each([
   expect((await confirmPasskey(authenticator.sign(await passkeyOptions(signIn)), signIn)).ok).toBe(true)
 })
 
-test("a copied passkey is refused when its counter goes back or stands still, and its owner hears of it", async () => {
+test("a copied passkey is refused when its counter goes back or stands still, and its owner is told", async () => {
   const viewer = await createViewer()
   const { authenticator } = await createPasskey(viewer)
   const signed = async (counter: number) =>
@@ -405,7 +405,7 @@ test("a copied passkey is refused when its counter goes back or stands still, an
   expect(await db().email.findMany({ where: { userId: viewer.id } })).toMatchObject([{ template: "passkey_refused" }])
 })
 
-test("a passkey that no longer counts its uses signs in, and its owner hears of that once", async () => {
+test("a passkey that no longer counts its uses signs in, and its owner is told once", async () => {
   const viewer = await createViewer()
   const { authenticator } = await createPasskey(viewer)
   const signed = async (counter: number) =>
