@@ -7,7 +7,7 @@ import { maxFormBytes, maxUploadBytes } from "./lib/platform/http/body-limits"
 // half of the people while two builds serve side by side. It encrypts nothing: the linter refuses actions inside functions.
 process.env.NEXT_SERVER_ACTIONS_ENCRYPTION_KEY ??= createHash("sha256").update("server actions").digest("base64")
 
-/** The headers of pages and files; proxy.ts adds those that differ per request. The API sets its own headers. */
+/** The headers of pages and files; proxy.ts adds headers that differ per request. The API sets its own headers. */
 const pageHeaders = [
   { key: "X-Content-Type-Options", value: "nosniff" },
   // With "no-referrer" browsers would send `Origin: null` with our forms, which actions refuse.
@@ -30,7 +30,7 @@ const config: NextConfig = {
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],
   experimental: {
     authInterrupts: true,
-    // Under Next alone, what is read of a body without a length; our listener counts it: see server/bodies.ts.
+    // Under Next alone, the limit of a body without a length; our listener counts it: see server/bodies.ts.
     proxyClientMaxBodySize: maxUploadBytes,
     serverActions: { bodySizeLimit: maxFormBytes },
     // Writing the cache takes the first build 20 seconds, and a build that is never repeated does not need it.
@@ -40,7 +40,7 @@ const config: NextConfig = {
   typescript: { ignoreBuildErrors: process.env.TYPES_CHECKED === "1" },
   // This would print the arguments of actions, including passwords, to the developer's terminal.
   logging: { serverFunctions: false },
-  // Browsers ask for these where no page names the icons, as beside JSON.
+  // Browsers request these where no page names the icons, such as with JSON.
   rewrites: async () => [
     { source: "/favicon.ico", destination: "/icon" },
     { source: "/apple-touch-icon:of(-precomposed)?.png", destination: "/apple-icon" },

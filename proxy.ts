@@ -35,7 +35,7 @@ export async function proxy(request: NextRequest): Promise<Response> {
   return NextResponse.next({ request: { headers }, headers: sent })
 }
 
-/** The refusal under load, which our listener has made already, and that of a client that asks for too many pages. */
+/** The refusal under load, which our listener has made already, and of a client that requests too many pages. */
 async function refusalByLoad(request: NextRequest): Promise<Response | undefined> {
   const { pathname } = request.nextUrl
   const shed = shedPage(pathname)

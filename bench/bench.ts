@@ -19,7 +19,7 @@ import { stopAtExit } from "@/tests/support/lifecycle"
 /** The environment of a server: its database and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
 
-/** A size of a bench: with BENCH_SHORT=1 the small one, which tries the bench, and whose figures say nothing. */
+/** BENCH_SHORT=1 selects the small size, which tests the bench itself: its figures mean nothing. */
 export function sized<Size>(size: Size, short: Size): Size {
   return process.env.BENCH_SHORT === "1" ? short : size
 }
@@ -92,7 +92,7 @@ export async function succeed(command: Child): Promise<void> {
   if ((await command.exited) !== 0) throw new Error(output())
 }
 
-/** So many that no key reaches its rate limit during a round. */
+/** Enough that no key reaches its rate limit during a round. */
 export const keyCount = sized(1_000, 200)
 
 /** Keys of new accounts with enough credits, written directly to the database. */

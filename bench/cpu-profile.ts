@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 
-/** What is read of a CPU profile of V8; times in microseconds of the monotonic clock, as in `process.hrtime`. */
+/** The fields of a V8 CPU profile that are read. Microseconds of the monotonic clock, as in `process.hrtime`. */
 type Profile = {
   nodes: readonly { id: number; callFrame: Frame; children?: readonly number[] }[]
   /** The innermost frame, `timeDeltas` after the sample before. */
@@ -12,7 +12,7 @@ type Frame = { functionName: string; url: string }
 /** From `start` to `end`, in microseconds. */
 export type Period = { start: number; end: number }
 
-/** The first row that a frame matches has its time and that of the functions it calls, except those with a row of their own. */
+/** A frame's time counts in the first row that it matches, with the functions it calls that match no row themselves. */
 const parts: readonly [name: string, isPart: (frame: Frame) => boolean][] = [
   ["socket writes, of HTTP and pg", ({ functionName }) => /^(writev|write\w+String|writeBuffer)$/.test(functionName)],
   ["garbage collection", ({ functionName }) => functionName === "(garbage collector)"],

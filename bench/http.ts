@@ -34,7 +34,7 @@ import { provideClient } from "./load"
 const connections = 20
 const rounds = sized(5, 1)
 const seconds = sized({ warmUp: 2, round: 3, profile: 6 }, { warmUp: 1, round: 1, profile: 1 })
-/** What every server responds to before it is measured, so that the JIT compiler has optimized all alike. */
+/** Sent to each server before it is measured, so that the JIT compiler has optimized all alike. */
 const warmUpRequests = sized(10_000, 100)
 const poolSize = 10
 const seededUsers = sized(200, 20)

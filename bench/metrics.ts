@@ -13,7 +13,7 @@ import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { median, openDatabase, printConditions, quantile, sized } from "./bench"
 
 // Measures every question of tests/support/questions.ts and every recipe with thousands and with millions of rows a
-// table. What the series cost a run is in bench/run.ts. Usage: npm run bench:metrics -- 100000 10000000
+// table. bench/run.ts measures the cost of the series per run. Usage: npm run bench:metrics -- 100000 10000000
 
 const defaultSizes = sized([100_000, 10_000_000], [1_000, 2_000])
 const calls = sized(20, 1)

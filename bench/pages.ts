@@ -10,7 +10,7 @@ import { openSeededPages } from "./seeded-pages"
 // Measures how much JavaScript (gzip) a browser with an empty cache loads for a page, above an empty page of the build, and
 // when its largest element is painted (LCP, https://web.dev/articles/lcp), above the time of a page without content.
 // An empty page has no components and loads only the root main files of Next's build manifest: React and Next's client
-// runtime. The 3.5 KB that Next adds for its boundaries are counted as ours.
+// runtime. The 3.5 KB that Next adds for its boundaries count as the product's.
 
 const goalKilobytes = 75
 const pages = [

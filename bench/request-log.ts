@@ -165,7 +165,7 @@ async function measureDropping(): Promise<void> {
   over = true
   await writing
   console.log(
-    `Dropping a day (${rows[0].dropped}) took ${took.toFixed(1)} ms; meanwhile the slowest write took ${Math.max(...waits).toFixed(1)} ms (p99 before: ${calm.toFixed(1)})`,
+    `Dropping a day (${rows[0].dropped}) took ${took.toFixed(1)} ms; the slowest write during the drop took ${Math.max(...waits).toFixed(1)} ms (p99 before: ${calm.toFixed(1)})`,
   )
 }
 

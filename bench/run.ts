@@ -61,13 +61,13 @@ async function main(): Promise<void> {
   const earlier = /CREATE FUNCTION daily_facts\(r "credit_entries"\)[\s\S]*?\$\$;/
     .exec(before)?.[0]
     .replace("CREATE", "CREATE OR REPLACE")
-  if (!earlier) throw new Error("The migration has the function that counted entries.")
+  if (!earlier) throw new Error("The migration lacks the function that counted entries.")
   const replacing = (name: string) => ownerPool().query(name === "all series" ? after : earlier)
   const series = await compare({ "all series": viaCore, "without metrics": viaCore }, accounts, async (name) => {
     await replacing(name)
     await foldDailyChanges()
   })
-  console.log("\nThe core with all daily sums, and without those that the metrics need besides")
+  console.log("\nThe core with all daily sums, and without the additional sums for the metrics")
   for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, series[spread], ["without"])
   await replacing("all series")
 
@@ -107,12 +107,12 @@ async function compare(
   return measures
 }
 
-/** The function of the triggers on the way of a run that metrics have changed. */
+/** The trigger function in the path of a run that the metrics have changed. */
 async function factsOfEntries(): Promise<string> {
   const { rows } = await pool().query<{ text: string }>(
     "SELECT pg_get_functiondef(oid) AS text FROM pg_proc WHERE proname = 'daily_facts' AND proargtypes[0] = 'credit_entries'::regtype",
   )
-  if (!rows[0]) throw new Error("There is a function that counts entries.")
+  if (!rows[0]) throw new Error("No function counts entries.")
   return rows[0].text
 }
 

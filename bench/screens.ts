@@ -8,13 +8,13 @@ import { type Look, looks } from "@/tests/support/pages"
 import { cookieOf, type Given } from "./bench"
 import { openSeededPages } from "./seeded-pages"
 
-// Takes screenshots of every page in both color schemes at three widths, in .data/screens; those that docs/screens has are
-// replaced there, and those of the start page in public/screens. Usage: npm run screens
+// Takes screenshots of every page in both color schemes at three widths and writes them to .data/screens. Screenshots
+// that docs/screens has are replaced there, and the start page's in public/screens. Usage: npm run screens
 
 const widths = [390, 1024, 1440]
 const schemes = ["light", "dark"] as const
 const quality = 70
-/** Of a page that is longer, the screenshot has the beginning. */
+/** The screenshot of a longer page has its beginning. */
 const maxHeight = 2_400
 
 /** On the start page. */
@@ -23,7 +23,7 @@ const shownSize = { width: 1440, height: 900 }
 
 async function main(): Promise<void> {
   const { given, address, browser } = await openSeededPages()
-  // First those that the start page shows.
+  // First the screenshots on the start page.
   for (const shot of shown) {
     for (const scheme of schemes) {
       const file = join("public/screens", `${shot.name}-${scheme}.webp`)

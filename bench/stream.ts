@@ -25,7 +25,7 @@ const batch = 500
 const goals = { rowsPerSecond: 20_000, ratio: 0.4, growthMb: 60 }
 
 type Contender = { name: string; server: Server; type: string; secret: string }
-/** `growthMb`: how much more memory the server takes at most for all rows than for a third. */
+/** `growthMb`: the most memory that the server may take for all rows above a third of them. */
 type Measure = { rowsPerSecond: number; cpuMs: number; growthMb: number }
 
 async function main(rows: number): Promise<void> {
@@ -91,7 +91,7 @@ async function measure({ server, type, secret }: Contender, query = "") {
   return { rowsPerSecond: (rows / ms) * 1_000, cpuMs: (await cpuMsOf(pid)) - cpu, highestMb }
 }
 
-/** The resident memory of a server in MB: a shell has started it, with a watcher (Linux only). */
+/** The resident memory in MB of a server that a shell has started with a watcher (Linux only). */
 async function rssOf({ command }: Server): Promise<number> {
   const children = await readFile(`/proc/${command.process.pid}/task/${command.process.pid}/children`, "utf8")
   const sizes = await Promise.all(

@@ -205,7 +205,7 @@ test("a page does nothing in another account that its browser has signed in to s
   const { id } = await signUp({ name: "Ann" })
   await page.getByLabel("Name").fill("Somebody else")
   await page.getByRole("button", { name: "Change name" }).click()
-  await expect(page.getByRole("main").getByRole("alert")).toContainText("This page is of another account")
+  await expect(page.getByRole("main").getByRole("alert")).toContainText("This page belongs to another account")
   expect((await database.query("SELECT name FROM users WHERE id = $1", [id])).rows).toEqual([{ name: "Ann" }])
 })
 

@@ -106,7 +106,7 @@ test("the log of the requester's emails is the same whether the new address has 
   expect(logs).toEqual([[], []])
 })
 
-/** What was sent to an address, and its entry on the waitlist, from before it had an account. */
+/** An email to an address, and its entry on the waitlist, from before it had an account. */
 async function leaveTraces(email: string) {
   const sent = { template: "invitation", subject: "You can now sign up", status: "not_sent" } as const
   const { id: sentId } = await db().email.create({ data: { to: email, ...sent } })
@@ -118,7 +118,7 @@ async function leaveTraces(email: string) {
   }
 }
 
-test("what an earlier address has left goes with the change: its emails stay the account's, its waitlist entry nobody's", async () => {
+test("a change detaches the rows of the earlier address: its emails stay with the account, its waitlist entry becomes nobody's", async () => {
   const { id, email } = await createUser({ passwordHash, emailVerified: new Date() })
   const traces = await leaveTraces(email)
   const other = await leaveTraces(`x${email}`)
@@ -131,7 +131,7 @@ test("what an earlier address has left goes with the change: its emails stay the
   expect(await other()).toEqual({ userId: null, email: `x${email}`, note: "I am Ada" })
 })
 
-test("an address that was never confirmed takes nothing along", async () => {
+test("a change away from an address that was never confirmed detaches no rows", async () => {
   const user = await account()
   const traces = await leaveTraces(user.email)
   await change(user, newEmail())
@@ -165,7 +165,7 @@ test("only the link of the latest request works, for 24 hours", async () => {
   expect(await confirmAddressChange(user.id, second, client().address)).toMatchObject({ ok: true })
 })
 
-test("an address that has an account is told so, and one that got an account meanwhile is refused", async () => {
+test("an address that has an account gets an email that says so, and one that got an account since the request is refused", async () => {
   const [user, holder, email] = [await account(), await account(), newEmail()]
   const result = await requestAddressChange(user.id, { email: holder.email })
   if (!result.ok) throw new Error(result.reason)
@@ -201,7 +201,7 @@ test("a request whose password has changed before its email is sent stores nothi
   expect(received.emails).toEqual([])
 })
 
-test("an earlier link dies with the next request, whether its address has an account or not", async () => {
+test("the next request invalidates an earlier link, whether its address has an account or not", async () => {
   for (const email of [newEmail(), (await account()).email]) {
     const user = await account()
     const token = await request(user, newEmail())
@@ -296,7 +296,7 @@ test("while a change can be undone, nobody else gets the previous address", asyn
   expect(await undo(token)).toMatchObject({ ok: true })
 })
 
-test("nor does whoever asks for it before the change is committed", async () => {
+test("nobody gets it before the change is committed, either", async () => {
   const [email, other] = [newEmail(), await account()]
   const link = await request(other, email)
   const { id } = await createUser({ email, passwordHash })
@@ -312,7 +312,7 @@ test("nor does whoever asks for it before the change is committed", async () => 
   expect(others).toEqual([1, 2].map(() => ({ ok: false, reason: "in_use" })))
 })
 
-test("of several changes in a row the oldest address has the last word, however late the others act", async () => {
+test("of several changes in a row the oldest address can undo all, however late the others act", async () => {
   const [user, stolen] = [await account(), newEmail()]
   const own = await change(user, stolen)
   const almostLate = { confirmedAt: new Date(Date.now() - 71 * 3_600_000) }
@@ -350,7 +350,7 @@ test("after 72 hours a change is not undone", async () => {
   expect(await undo(token)).toEqual(dead)
 })
 
-test("whoever took the account over cannot undo its owner's way back by a second change", async () => {
+test("a thief's second change does not disable the owner's link that undoes the first", async () => {
   const user = await account()
   const ownersWayBack = await change(user, newEmail())
   const thief = newEmail()

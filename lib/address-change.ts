@@ -71,7 +71,7 @@ function storeChange({ id: userId, email: from, passwordHash }: User, to: string
   })
 }
 
-/** Looking changes nothing: mail scanners open links, too. */
+/** Opening the link changes nothing: mail scanners open links, too. */
 export async function findAddressChange(token: string): Promise<AddressChange | undefined> {
   const [found] = await live(db(), token)
   return found
@@ -111,11 +111,11 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
   return { ok: true, message }
 }
 
-/** Its next holder must not find these rows by the address. An unverified address may be another person's. */
+/** The next holder of the address must not find these rows by it. An unverified address may be another person's. */
 async function leaveAddress(transaction: Transaction, userId: string, address: string): Promise<void> {
   const { emailVerified } = await transaction.user.findUniqueOrThrow({ where: { id: userId } })
   if (!emailVerified) return
-  // With the index that finds parts of addresses.
+  // `@>` uses the index that finds parts of addresses.
   await transaction.$executeRaw`
     UPDATE emails SET user_id = ${userId}::uuid
     WHERE user_id IS NULL AND trigrams(folded("to")) @> trigrams(folded(${address})) AND "to" = ${address}`
@@ -160,14 +160,14 @@ export async function undoAddressChange(token: string, address: string): Promise
   return { ok: true, message }
 }
 
-/** The oldest address has the last word: an attacker may have moved the account to addresses of their own. */
+/** The oldest address can undo later changes: an attacker may have moved the account to addresses of their own. */
 async function prolongUndo(transaction: Transaction, userId: string): Promise<void> {
   await transaction.$executeRaw`
     UPDATE address_changes SET confirmed_at = now()
     WHERE user_id = ${userId}::uuid AND confirmed_at > now() - make_interval(hours => ${undoHours})`
 }
 
-/** `undefined` from `work` means that the link is not for it. */
+/** `work` returns `undefined` for a link that is not its own. */
 async function use<Value>(
   token: string,
   address: string,
@@ -180,7 +180,7 @@ async function use<Value>(
   }
   try {
     return await db().$transaction(async (transaction) => {
-      // First: the statement that waits for the lock sees a deletion as it was before.
+      // First, because a statement that waits for the lock sees a deletion as it was before the wait.
       await lockAccounts(transaction, idIn(found.userId))
       // An attacker may have requested the account's deletion, too.
       const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(found.userId)} AND ${maySignIn}`)

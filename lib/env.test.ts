@@ -100,7 +100,7 @@ test("trusted proxies are either a number or a list", () => {
   expect(problemsOf({ ...complete, TRUSTED_PROXIES: "10.0.0.0/8,," })[1]).toContain('TRUSTED_PROXIES contains ""')
 })
 
-test("REDIS_URL is one URL or those of several nodes of a cluster, all with TLS or all without", () => {
+test("REDIS_URL is one URL or the URLs of several cluster nodes, all with TLS or all without", () => {
   const urlsOf = (value: string) => parseEnv({ ...complete, REDIS_URL: value }).REDIS_URL
   expect(urlsOf("redis://localhost")).toEqual(["redis://localhost"])
   expect(urlsOf("rediss://app:secret@one:7000,rediss://two:7000 , rediss://[::1]:7000")).toEqual([

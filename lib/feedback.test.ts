@@ -100,7 +100,7 @@ async function feedback() {
   return { user, id }
 }
 
-test("feedback is reviewed and then resolved, each once and audited, and does not become less than resolved", async () => {
+test("feedback is reviewed and then resolved, each once and audited, and resolved feedback stays resolved", async () => {
   const [{ user, id }, actor] = [await feedback(), await staff()]
   for (const [change, changed, status] of [
     ["review", true, "reviewed"],

@@ -1,17 +1,17 @@
-// What the map of personal data is written with: lib/leaving/personal-data.ts, and lib/yours/tables.ts for your tables.
+// The vocabulary of the map of personal data: lib/leaving/personal-data.ts, and lib/yours/tables.ts for your tables.
 
 type Exported = true | { sql: string } | { without: string }
 
-/** Erasure writes the value of an SQL expression, which is the same the second time, or the reason why not. */
+/** Erasure writes the value of an idempotent SQL expression; or the reason to keep the column. */
 type Erased = { sql: string } | { kept: string }
 
 export type PersonalTable = {
   /** SQL; `$1` is the account's id. */
   rows: string
   file: { name: string; about: string } | { without: string }
-  /** A statement removes the person from some rows, and is repeated until it finds none. */
+  /** A statement removes personal data from some rows, and is repeated until it finds none. */
   erasure: "columns" | "rows" | { statement: string }
-  /** Without a file, and where rows are deleted, a column needs to say nothing of that. */
+  /** The export counts only in a table with a file, and the erasure only in a table that keeps its rows. */
   columns: Readonly<Record<string, readonly [exported: Exported, erased: Erased]>>
 }
 
@@ -41,7 +41,7 @@ export const figure = kept("A figure, which the statistics and the books contain
 export const choice = kept("One of the product's own words.")
 export const book = kept("The books must stay as they are.")
 export const secret = without("A secret, or the hash of one.")
-export const internal = without("Internal, and nothing that the account shows.")
+export const internal = without("Internal, and not shown to the account.")
 export const staff = without("Another person's.")
 
 export const ofUser = "user_id = $1::uuid"

@@ -15,7 +15,7 @@ type BulkSize = {
 /** The rows in each table of one extra account, `bulkUserId(users)`, regardless of the size of the rest. */
 const ownRows = 100
 
-/** Over which time up to now the rows are spread. */
+/** The time up to now over which the rows are spread. */
 export const bulkMs = 2 * 365 * 86_400_000
 
 const tables = ["plans", ...seededTables, ...yourTables, "audit_seals", "key_reminders"]
@@ -53,7 +53,8 @@ export async function fillInBulk(client: Client, { rows, users, requests = rows 
   await client.query("SET LOCAL session_replication_role = origin")
   await fillRequestLog(client, { rows: requests, users, firstUser: 0, firstRow: 0 })
   await fillRequestLog(client, { rows: ownRows, users: 1, firstUser: users, firstRow: requests })
-  // Millions, of the rows of usage. A VACUUM beside another statement would leave their space, which every total reads.
+  // Millions, from the rows of usage. A VACUUM during another statement would leave their space, which every total
+  // reads.
   await client.query("TRUNCATE daily_changes")
   await client.query("SELECT rebuild_daily_sums()")
   await client.query("COMMIT")

@@ -16,7 +16,7 @@ const names = readdirSync(migrationsDirectory)
   .sort()
 const read = (name: string) => readFileSync(`${migrationsDirectory}/${name}/migration.sql`, "utf8")
 
-test("the migrations since the last release take nothing away", () => {
+test("the migrations since the last release remove nothing", () => {
   const migrations = names.filter((name) => name > released).map((name) => [name, read(name)] as const)
   expect(names).toContain(released)
   expect(findingsIn(migrations)).toEqual([])
@@ -83,7 +83,7 @@ test("no migration since the last release rewrites, reads or changes a table whi
   expect(found).toEqual([])
 })
 
-test("what keeps writers waiting is found, and what does not is not", async () => {
+test("statements that keep writers waiting are found, and other statements are not", async () => {
   const client = await releasedClient()
   const holds = async (sql: string) => [sql, await heldBy(client, sql, "ROLLBACK")]
   for (const sql of [

@@ -1,6 +1,6 @@
 /**
- * The oldest version whose servers run on this schema and with these rights of the runtime role. A release that takes
- * away what earlier ones used raises it, at most to the release before, which keeps running during the upgrade.
+ * The oldest version whose servers run on this schema and with these rights of the runtime role. A release that removes
+ * something that earlier ones used raises it, at most to the release before, which keeps running during the upgrade.
  */
 export const oldestBuild = "0.1.0"
 

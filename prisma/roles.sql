@@ -1,10 +1,10 @@
 -- The rights of the runtime role, with which the servers and scripts of the product connect (DATABASE_URL). `npm run
 -- db:migrate` applies this file as the owner of the tables (MIGRATE_DATABASE_URL), which has all rights; so does
 --   psql --single-transaction --set=ON_ERROR_STOP=1 --set=role=NAME --set=secret=PASSWORD --file=prisma/roles.sql --file=prisma/yours.sql
--- Every table and every function that can be called has one line here, with the reason for its rights: a test names what
--- is missing. A right is taken away one release after the last one that needs it.
+-- Every table and every function that can be called has one line here, with the reason for its rights: a test names
+-- missing lines. A right is revoked one release after the last one that needs it.
 
--- Of two at once, one waits.
+-- A concurrent run waits.
 SELECT FROM pg_advisory_xact_lock(hashtext('runtime role'));
 
 SET runtime.role = :'role';
@@ -17,7 +17,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = runtime) THEN
     EXECUTE format('CREATE ROLE %I LOGIN PASSWORD %L', runtime, current_setting('runtime.secret'));
   END IF;
-  -- Each of these could get back what is not granted below. A superuser counts as a member of every role.
+  -- Each of these could regain rights that are not granted below. A superuser counts as a member of every role.
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = runtime AND (rolcreaterole OR rolbypassrls OR rolreplication))
      OR pg_has_role(runtime, current_user, 'MEMBER')
      OR EXISTS (
@@ -53,7 +53,7 @@ END $$;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC, :"role";
 REVOKE ALL ON SCHEMA request_log FROM PUBLIC, :"role";
 
--- What belongs to others, as extensions do, keeps its rights.
+-- Objects of other owners, such as extensions, keep their rights.
 DO $$
 DECLARE
   own text;
@@ -117,13 +117,13 @@ GRANT SELECT, INSERT, UPDATE ON emails TO :"role"; -- logged once they are sent,
 GRANT SELECT, INSERT, UPDATE ON feedback TO :"role"; -- reviewed, resolved and replied to
 GRANT SELECT, INSERT, UPDATE ON waitlist_entries TO :"role"; -- invited, and joined
 
--- Sums, which triggers keep with the rights of the role that writes: the owner can make all of them again from the records
+-- Sums, which triggers update with the rights of the writing role: the owner can rebuild all of them from the records
 -- (rebuild_daily_sums), and functions with the owner's rights would make each metered call change roles several times.
 GRANT SELECT, INSERT, DELETE ON daily_changes TO :"role"; -- added by triggers, and folded by the sweeper
 GRANT SELECT, INSERT, UPDATE ON daily_sums TO :"role"; -- the sweeper folds changes into them
 GRANT SELECT, INSERT, DELETE ON active_days TO :"role"; -- come with a run, and go if it is moved
 GRANT SELECT, INSERT, UPDATE, DELETE ON buying_days TO :"role"; -- come with a paid order, and go if it is no longer paid
-GRANT SELECT, INSERT, UPDATE ON customers TO :"role"; -- those who subscribed or bought
+GRANT SELECT, INSERT, UPDATE ON customers TO :"role"; -- accounts that subscribed or bought
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_request_sums TO :"role"; -- dropped with the days of the request log
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_usage TO :"role"; -- kept for 400 days
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept until 400 days after the end of the key; addresses go with an erased account
@@ -131,7 +131,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept until 400 
 GRANT SELECT (migration_name, finished_at, rolled_back_at) ON _prisma_migrations TO :"role"; -- for /readyz
 GRANT SELECT ON schema_version TO :"role"; -- servers check it; db:migrate writes it as the owner
 
--- Functions with the rights of the owner, for what the role may not do itself.
+-- Functions with the rights of the owner, for actions that the role may not do itself.
 GRANT EXECUTE ON FUNCTION add_request_log_day(date) TO :"role"; -- creates a partition
 GRANT EXECUTE ON FUNCTION drop_request_log_day(date) TO :"role"; -- drops the oldest partition, if its day is over
 GRANT EXECUTE ON FUNCTION seal_audit_day() TO :"role"; -- seals the first day that is over and not sealed
@@ -168,13 +168,13 @@ REVOKE EXECUTE ON FUNCTION audit_chain(bytea) FROM :"role"; -- seal_audit_day() 
 REVOKE EXECUTE ON FUNCTION audit_chain_next(bytea, bytea) FROM :"role"; -- seal_audit_day() calls it as the owner
 REVOKE EXECUTE ON FUNCTION audit_entry_bytes(audit_entries) FROM :"role"; -- seal_audit_day() calls it as the owner
 REVOKE EXECUTE ON FUNCTION audit_seal_of(date, bytea) FROM :"role"; -- seal_audit_day() calls it as the owner
-REVOKE EXECUTE ON FUNCTION rebuild_daily_sums() FROM :"role"; -- counts everything anew
-REVOKE EXECUTE ON FUNCTION recount_customer(uuid) FROM :"role"; -- counts an account anew
-REVOKE EXECUTE ON FUNCTION recount_series(text[]) FROM :"role"; -- counts series anew
+REVOKE EXECUTE ON FUNCTION rebuild_daily_sums() FROM :"role"; -- counts everything again
+REVOKE EXECUTE ON FUNCTION recount_customer(uuid) FROM :"role"; -- counts an account again
+REVOKE EXECUTE ON FUNCTION recount_series(text[]) FROM :"role"; -- counts series again
 REVOKE EXECUTE ON FUNCTION refuse_other_roles() FROM :"role"; -- the functions above call it as the owner
 
--- What was granted to another role of which this one is a member is not taken away above.
--- Schemas and temporary tables could stand before ours in a search path.
+-- Rights of another role that this one is a member of are not revoked above.
+-- Other schemas and temporary tables could precede the product's in a search path.
 DO $$
 DECLARE
   runtime text := current_setting('runtime.role');

@@ -18,12 +18,12 @@ import { runCommand } from "@/tests/support/run-command"
 const { username: runtime } = new URL(env().DATABASE_URL)
 const file = ["roles.sql", "yours.sql"].map((name) => readFileSync(join(root, "prisma", name), "utf8")).join("\n")
 
-/** The lines of the tables and functions: what each of them is about, and its reason. */
+/** The lines of the tables and functions: the subject of each, and its reason. */
 const lines = [
   ...file.matchAll(/^(?:GRANT|REVOKE) .+ ON (FUNCTION )?(\w+(?:\([^)]*\))?) (?:TO|FROM) :"role";(.*)$/gm),
 ].map(([, isFunction, name = "", reason = ""]) => ({ isFunction: isFunction !== undefined, name, reason }))
 
-test("every table and every function stands in roles.sql or yours.sql", async () => {
+test("every table and every function is in roles.sql or yours.sql", async () => {
   const { rows: tables } = await ownerPool().query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')",
   )
@@ -43,13 +43,13 @@ test("every table and every function stands in roles.sql or yours.sql", async ()
   )
   const missingFunctions = functions.map(
     ({ name }) =>
-      `GRANT EXECUTE ON FUNCTION ${name} TO :"role"; -- what calls it (or REVOKE … FROM, if only the owner does)`,
+      `GRANT EXECUTE ON FUNCTION ${name} TO :"role"; -- its caller (or REVOKE … FROM, if only the owner does)`,
   )
   const missing = [...missingTables, ...missingFunctions]
   expect(missing, `Add to prisma/yours.sql:\n${missing.join("\n")}`).toEqual([])
 })
 
-test("every right has its reason beside it", () => {
+test("every right has its reason next to it", () => {
   expect(lines.length).toBeGreaterThan(70)
   expect(lines.filter(({ reason }) => !/^ -- \S.+/.test(reason))).toEqual([])
 })
@@ -68,7 +68,7 @@ test("the product uses the role of roles.sql, which can neither create nor admin
   expect(rows).toEqual([{ attributes: false, database: false, schemas: false, memberships: false, owned: false }])
 })
 
-test("the ledger, the audit log, its seals, refunds and logged requests can be added to, and in no way changed", async () => {
+test("the ledger, the audit log, its seals, refunds and logged requests are append-only", async () => {
   // Only warns that nothing was granted.
   await pool().query("GRANT UPDATE, DELETE ON audit_entries, credit_entries, audit_seals TO CURRENT_USER")
   const { rows } = await ownerPool().query(
@@ -84,15 +84,15 @@ test("the ledger, the audit log, its seals, refunds and logged requests can be a
 
 test("functions with the rights of the owner look names up in fixed schemas, and nobody else may call them", async () => {
   const { rows } = await ownerPool().query(
-    `SELECT proname AS name, proconfig AS settings, has_function_privilege('public', oid, 'EXECUTE') AS everybody
+    `SELECT proname AS name, proconfig AS settings, has_function_privilege('public', oid, 'EXECUTE') AS everyone
      FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace ORDER BY proname`,
   )
-  const fixed = { settings: expect.arrayContaining(["search_path=public, pg_temp"]), everybody: false }
+  const fixed = { settings: expect.arrayContaining(["search_path=public, pg_temp"]), everyone: false }
   const names = ["add_request_log_day", "drop_request_log_day", "seal_audit_day"]
   expect(rows).toEqual(names.map((name) => ({ name, ...fixed })))
 })
 
-test("functions for seals, migrations and repairs, and those of triggers, are the owner's alone", async () => {
+test("only the owner may call functions for seals, migrations and repairs, and functions of triggers", async () => {
   const { rows } = await ownerPool().query(
     `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND has_function_privilege($1, oid, 'EXECUTE')
      AND (prorettype = 'trigger'::regtype OR proname ~ '^(rebuild|recount|refuse_other|audit_chain|audit_entry|audit_seal)(_|$)')`,

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await sql("INSERT INTO audit_seals VALUES ('2000-01-01', 1, sha256(''))")
 })
 
-/** As the owner of the tables, who has all rights: what the runtime role cannot do is in roles.test.ts. */
+/** As the owner of the tables, who has all rights: roles.test.ts has the limits of the runtime role. */
 function sql(text: string, ...values: unknown[]) {
   return ownerPool().query(text, values)
 }

@@ -194,7 +194,7 @@ class StoryBuilder {
     return row
   }
 
-  /** Adds rows without a change to those that are generated after them. */
+  /** Adds rows without a change of the rows that are generated after them. */
   apart(add: () => void) {
     const { random } = this
     this.random = new Random(this.person.createdAt)
@@ -219,7 +219,7 @@ class StoryBuilder {
     const id = this.random.uuid(at)
     const length = plan.interval === "year" ? 365 * day : 30 * day
     const trialing = at > this.end - 14 * day && this.random.chance(0.5)
-    // Apart from the numbers that the other rows are drawn from.
+    // Separate from the random numbers of the other rows.
     const changes = new Random(at)
     const larger = changes.chance(0.15) ? largerThan(plan) : undefined
     const changesAt = at + changes.between(1, 6) * length

@@ -67,7 +67,7 @@ test("the daily sums match the rows, and later changes are counted", async () =>
   await pool().query(
     "UPDATE waitlist_entries SET status = 'invited' WHERE id = (SELECT min(id::text)::uuid FROM waitlist_entries)",
   )
-  // What the entry was and what it is, in the series of all entries and in the one by source.
+  // The entry's old and new status, in the series of all entries and in the series by source.
   expect(await unfolded()).toBe(4)
 })
 
@@ -85,7 +85,7 @@ test("requests and their usage are counted, and every day of the log has some", 
   expect([days.rowCount, days.rows[0].created_at, days.rows.at(-1).created_at]).toEqual([30, first, last])
 })
 
-test("the spending of a key is what its logged runs cost", async () => {
+test("the spending of a key is the cost of its logged runs", async () => {
   const { rows } = await pool().query(
     `SELECT s.spent::int AS spent, (SELECT sum(credits)::int FROM key_requests WHERE key_id = s.root_id) AS logged
      FROM key_spending s`,

@@ -13,12 +13,12 @@ const restore = (...args: string[]) => runCommand(afterRestoreCommand, ...args)
 const isUntouched = async () => (await db().auditEntry.count({ where: { action: "database.restored" } })) === 0
 
 test.each([
-  ["a time without a zone", ["--moment", "2026-01-31 12:00"], "is no time in the past with its zone"],
-  ["a time in the future", ["--moment", "2999-01-31T12:00:00Z"], "is no time in the past with its zone"],
+  ["a time without a zone", ["--moment", "2026-01-31 12:00"], "is not a past time with a zone"],
+  ["a time in the future", ["--moment", "2999-01-31T12:00:00Z"], "is not a past time with a zone"],
   ["an unknown choice", ["--revoke", "some"], "Unknown choice some."],
   ["an unknown option", ["--force"], "--dry-run"],
   ["a file that is missing", ["--log", "/missing"], "The log cannot be read"],
-  ["a file without lines of a server", ["--log", "/dev/null"], "The log cannot be read: /dev/null: no line is one"],
+  ["a file without lines of a server", ["--log", "/dev/null"], "The log cannot be read: /dev/null: no line is from"],
 ])("the command refuses %s in words, and changes nothing", async (_, args, stderr) => {
   const refused = { code: 1, stderr: expect.stringContaining(stderr), stdout: "" }
   expect(await restore(...args)).toMatchObject(refused)
@@ -32,10 +32,10 @@ test("the command requires DATABASE_URL", async () => {
   vi.unstubAllEnvs()
 })
 
-/** A report without what only a run that changes something says. */
+/** A report without the lines that only a run with changes prints. */
 const withoutSeals = (report: string) => report.replace(/^\d+ days of the audit log are sealed.*\n/m, "")
 
-test("a dry run says the same and changes nothing, and nothing of the log is done", async () => {
+test("a dry run prints the same and changes nothing, and no action of the log is repeated", async () => {
   const user = await createUser()
   await createSession(user)
   const { key } = await createKey({ user, surface: "user" })
@@ -51,7 +51,7 @@ test("a dry run says the same and changes nothing, and nothing of the log is don
   expect(await isUntouched()).toBe(true)
   const done = (await restore("--log", file)).stdout
   expect(withoutSeals(done)).toBe(dry.replace(" Dry run: nothing was changed.", ""))
-  expect(done).toContain(`Told to clients and gone: 1 runs (3 credits), 2 actions.
+  expect(done).toContain(`Confirmed to clients and lost: 1 runs (3 credits), 2 actions.
   account ${user.id}
     run ${run.id} at ${lines[0]?.at} with key ${key.id}, 3 credits
     api_key.revoked api_key ${key.id} at ${lines[1]?.at}
@@ -64,7 +64,7 @@ test("a dry run says the same and changes nothing, and nothing of the log is don
   expect((await db().user.findUniqueOrThrow({ where: { id: user.id } })).role).toBe("member")
 })
 
-test("what may be forged is in sections of its own, without commands", async () => {
+test("lines that may be forged are in separate sections, without commands", async () => {
   const user = await createUser()
   const [verified, forged] = [entryOf("user.banned", user.id), entryOf("user.role_changed", user.id, "owner")]
   const {
@@ -82,10 +82,10 @@ test("what may be forged is in sections of its own, without commands", async () 
   )
   const { stdout } = await restore("--log", file)
   const [before = "", ...sections] = stdout.split(/^(?=\S.*: 0 runs \(0 credits\), 1 actions\.$)/m)
-  expect(before).toContain("1 lines are damaged, or have an impossible time: what they say is in no list here.\n")
+  expect(before).toContain("1 lines are damaged, or have an impossible time: they are in no list here.\n")
   expect(sections.map((text) => text.split("\n").slice(0, 3))).toEqual([
     [
-      "Told to clients and gone: 0 runs (0 credits), 1 actions.",
+      "Confirmed to clients and lost: 0 runs (0 credits), 1 actions.",
       ...[`  account ${user.id}`, expect.stringContaining("    user.banned user ")],
     ],
     [
@@ -124,7 +124,7 @@ test("a log whose signed lines start after the moment says that something may be
   for (const lines of [[late ?? ""], [late ?? "", unsigned], [unsigned]]) {
     const { stdout } = await restore(...moment, "--log", await logFile(...lines))
     expect(stdout).toContain(missing)
-    expect(stdout).toContain("also those that were revoked since: see --revoke.")
+    expect(stdout).toContain("including keys that were revoked since: see --revoke.")
   }
 })
 

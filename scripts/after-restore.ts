@@ -30,7 +30,7 @@ Without --revoke and --accept-list the exit code is 2.`
 /** A database of millions of rows takes longer than a request may. */
 const timeout = 3_600_000
 
-/** Thrown to undo what a dry run did. */
+/** Thrown to undo the changes of a dry run. */
 const undone = Symbol("dry run")
 
 export const afterRestoreCommand: Command = async (args, output) => {
@@ -91,7 +91,7 @@ function choices(args: readonly string[]) {
     if (revoke !== undefined && revoke !== "admin" && revoke !== "all") throw new Error(`Unknown choice ${revoke}.`)
     // A time without its zone would be that of this machine.
     if (moment !== undefined && !(/(Z|[+-]\d\d:?\d\d)$/.test(moment) && Date.parse(moment) <= Date.now())) {
-      throw new Error(`${moment} is no time in the past with its zone.`)
+      throw new Error(`${moment} is not a past time with a zone.`)
     }
     const at = moment === undefined ? undefined : new Date(moment)
     return { files, moment: at, revokeAll: revoke, isAccepted, isDry } as const
@@ -128,28 +128,26 @@ function report(
   const isKnown = Date.parse(from) <= moment.getTime()
   if (evidence) {
     lines.push(from ? `The log has signed lines from ${from} to ${to}.` : "The log has no signed line.")
-    if (!isKnown)
-      lines.push("None is from before the restored moment: what was told in between may be in no list here.")
-    if (damaged > 0)
-      lines.push(`${damaged} lines are damaged, or have an impossible time: what they say is in no list here.`)
+    if (!isKnown) lines.push("None is from before the restored moment: changes in between may be in no list here.")
+    if (damaged > 0) lines.push(`${damaged} lines are damaged, or have an impossible time: they are in no list here.`)
     const lists = trusts.flatMap((trust) => {
       const isOf = (line: { trust: Trust }) => line.trust === trust
       return listOf(titles[trust], lostRuns.filter(isOf), lostEntries.filter(isOf))
     })
     lines.push(...lists)
-    if (lists.length > 0) lines.push("Nothing of this was done again: do it with the command or on the page below it.")
+    if (lists.length > 0) lines.push("No action was repeated: use the command or the page below each.")
   } else {
-    lines.push("Without --log nobody knows what clients were told since, and which keys were revoked.")
+    lines.push("Without --log nobody knows which changes were confirmed to clients since, and which keys were revoked.")
   }
   const { admin, user } = working
   if (!isKnown) {
-    lines.push(`${admin} admin keys and ${user} user keys work, also those that were revoked since: see --revoke.`)
+    lines.push(`${admin} admin keys and ${user} user keys work, including keys that were revoked since: see --revoke.`)
   }
   return lines
 }
 
 const titles: Record<Trust, string> = {
-  verified: "Told to clients and gone",
+  verified: "Confirmed to clients and lost",
   unsigned: "From before lines were signed: may be forged",
   forged: "Unverified: may be forged",
 }

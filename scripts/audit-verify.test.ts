@@ -55,7 +55,7 @@ test("the command verifies all seals and a given one, and exits with code 1 when
   })
 })
 
-test("every signed seal of the log files is compared, and other ones decide nothing", async () => {
+test("every signed seal of the log files is compared, and other seals are ignored", async () => {
   const seals = await sealed()
   const [first = expect.fail(), second = expect.fail(), third = expect.fail()] = seals
   const other = { ...second, hash: "ab".repeat(32) }
@@ -94,18 +94,18 @@ test("files without a signed seal are no proof, and a file without lines of a se
   })
   expect(await verify("--log", await logFile())).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("no line is one of a server's log"),
+    stderr: expect.stringContaining("no line is from a server's log"),
   })
 })
 
-test("only the signed line finds that the owner of the tables changed a day and let it be sealed again", async () => {
+test("only the signed line reveals that the owner of the tables changed a day and let it be sealed again", async () => {
   const warned = vi.spyOn(log(), "warn")
   const [first = expect.fail()] = await sealed()
   await withoutTriggers("UPDATE audit_entries SET target_id = 'x'", [])
   await withoutTriggers("TRUNCATE audit_seals", [])
   await sealAuditLog(pool())
   expect((await verify()).code).toBe(0)
-  // The server signs what it seals, also the second time: the newest line does not replace the others.
+  // The server signs each seal, also the second one: the newest line does not replace the others.
   const lines = warned.mock.calls.map(([line, event]) => ({
     event,
     time: new Date().toISOString(),

@@ -11,7 +11,7 @@ const usage = `Usage: audit:verify [--log FILE]…
        audit:verify DAY HASH
 
   --log     log lines of the servers, whose signed seals are compared; again for each file; needs a server's variables
-  DAY HASH  those of an audit_sealed line of the log`
+  DAY HASH  from an audit_sealed line of the log`
 
 export const verifyAudit: Command = async (args, output) => {
   const { files, given } = choices(args)
@@ -31,7 +31,7 @@ export const verifyAudit: Command = async (args, output) => {
     const { ok, message } = await verifyAuditLog(client, logged?.seals ?? given)
     const result = [`${client.database}: ${message}`, ...(logged ? notesOn(logged) : [])]
     if (given.length > 0) result.push("The given seal is not authenticated. With --log, only signed seals count.")
-    // A check that compares nothing must not look like one that found nothing.
+    // A check without seals to compare must not look like a success.
     const isOk = ok && logged?.seals.length !== 0
     for (const line of result) isOk ? output.log(line) : output.error(line)
     return isOk ? 0 : 1

@@ -31,7 +31,7 @@ export function startNext(args: readonly string[], env: Record<string, string>):
   return startNode([programOf("next", "dist/bin/next"), ...args], env)
 }
 
-/** Found as imports are: the packages of a copy inside the project are those of the project. */
+/** Found as imports are: a copy inside the project uses the packages of the project. */
 function programOf(name: string, file: string): string {
   return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), file)
 }
@@ -44,11 +44,11 @@ function startNode(args: readonly string[], env: Record<string, string>): Child 
 export type Given = Readonly<Record<string, string>>
 
 /**
- * What serves the build: `lean` is our listener, as with `npm start`; `next` is Next alone, as on a serverless host.
+ * The server of the build: `lean` is our listener, as with `npm start`; `next` is Next alone, as on a serverless host.
  */
 export type Listener = "lean" | "next"
 
-/** Serves the build with the given variables and those of the shell. Does not read .env, which is for development. */
+/** Serves the build with the given variables and the shell's. Does not read .env, which is for development. */
 export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
   const env = serverEnvironment(port, given)
   return listener === "lean"

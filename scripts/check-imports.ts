@@ -45,7 +45,7 @@ function roomOf(file: string): string {
   return (top === "app" || top === "components") && third ? `${top}/${second}` : top
 }
 
-/** What is wrong with an import of product code. */
+/** The problem of an import of product code. */
 function problemOf({ from, to, name }: Import): string | undefined {
   const [layer, imported] = [layerOf(from), layerOf(to)]
   const [room, otherRoom] = [roomOf(from), roomOf(to)]
@@ -63,7 +63,7 @@ function problemOf({ from, to, name }: Import): string | undefined {
   return undefined
 }
 
-/** Folders with an underscore have no path: those of the start page are for the files directly in app. */
+/** Folders with an underscore have no path: the start page's are for the files directly in app. */
 function isShared(room: string, other: string): boolean {
   return other === "app/_shell" || other === "app/api/v1" || (room === "app" && other.startsWith("app/_"))
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url"
 
 type Output = Pick<Console, "log" | "error">
 
-/** What a person runs: gets its arguments, prints lines and returns its exit code. An error is printed without its stack. */
+/** Gets its arguments, prints lines and returns its exit code. An error is printed without its stack trace. */
 export type Command = (args: readonly string[], output: Output) => Promise<number>
 
 export async function exitCodeOf(command: Command, args: readonly string[], output: Output): Promise<number> {
@@ -20,7 +20,7 @@ export async function runIfStarted(script: string, command: Command): Promise<vo
   process.exit(await exitCodeOf(command, process.argv.slice(2), console))
 }
 
-/** Of several addresses that were tried, the error is one without a message. */
+/** After a failed connection to several addresses, the error has no message of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join("\n")
   return error instanceof Error ? error.message : String(error)

@@ -1,6 +1,6 @@
 import { type Command, exitCodeOf } from "./command-line"
 
-/** What the image can run: `docker run IMAGE migrate`. */
+/** The commands of the image: `docker run IMAGE migrate`. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./migrate")).migrateCommand,
   "repair-times": async () => (await import("./repair-times")).repairTimesCommand,

@@ -22,7 +22,7 @@ const starter = `
     console.log("exit code of " + script + ": " + await exited)
   }`
 
-test("every command starts from its script, prints what it did, and exits with its code", async () => {
+test("every command starts from its script, prints its results, and exits with its code", async () => {
   const { email } = await createUser({ role: "admin" })
   const expired = { createdAt: new Date(Date.now() - 30 * 86_400_000), expiresAt: new Date(Date.now() - 60_000) }
   const { key } = await createKey({ user: await createUser(), surface: "user", ...expired })

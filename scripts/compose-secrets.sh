@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes new secrets for compose.yaml to .env, readable by this user alone; what .env has already stays as it is.
+# Writes new secrets for compose.yaml to .env, readable by this user alone; existing values stay unchanged.
 set -eu
 cd "$(dirname "$0")/.."
 umask 077

@@ -49,7 +49,7 @@ async function run({ port, reset }: Options): Promise<void> {
   throw new Error(`The server exited:\n\n${output()}`)
 }
 
-/** What a library prints is an entry of the server's log: see lib/platform/telemetry/printed.ts. */
+/** A library's output is an entry of the server's log: see lib/platform/telemetry/printed.ts. */
 function printError(line: string): void {
   if (!line.includes('"event":"printed"')) return
   const { stream, text } = JSON.parse(line)

@@ -5,8 +5,8 @@ import { dirname, join, relative } from "node:path"
 import { promisify } from "node:util"
 import { root } from "./root"
 
-// Copies what the image needs into a folder: the build, and of the packages the files that it loads. Next has traced
-// these for its pages; its tracer finds those of the listener and the commands, and so leaves out compilers and types.
+// Copies the files of the image into a folder: the build, and the package files that it loads. Next has traced these for
+// its pages; its tracer finds the files of the listener and the commands, and so leaves out compilers and types.
 
 type Component = { "bom-ref": string }
 type Bom = {
@@ -38,7 +38,7 @@ const readByPath = [
   "node_modules/next/dist/compiled/webpack",
 ]
 
-/** What `next build` leaves for itself, webpack, and what packages bring besides their code. */
+/** Files that `next build` leaves for itself, webpack, and files of packages other than their code. */
 const unused = [
   /^\.next\/(build|cache|diagnostics|types|trace|trace-build|turbopack|sources\.sha256)(\/|$)/,
   /\/webpack\/bundle5\.js$/,
@@ -46,13 +46,13 @@ const unused = [
   /(^|\/)node_modules\/(@[^/]+\/)?[^@/]+\/tests?\//,
 ]
 
-/** What nothing loads in production. Next names its development server, and so the compilers of this. */
+/** Not loaded in production. Next names its development server, and so that server's compilers. */
 const onlyForDevelopment = [
   "**/next/dist/server/dev/next-dev-server.js",
   "**/next/dist/server/lib/router-utils/setup-dev-bundler.js",
   "**/next/dist/compiled/next-server/*.dev.js",
   "**/*.{map,md,ts}",
-  // For colors in a terminal, if it is there; a development package has brought it.
+  // An optional package for colors in a terminal; a development package has installed it.
   "**/node_modules/supports-color/**",
 ]
 
@@ -88,7 +88,7 @@ async function nameOf(folder: string): Promise<string> {
   return `${name}@${version.replace(/^v/, "")}`
 }
 
-/** Which packages are in the image, as npm lists them from the lockfile (CycloneDX). */
+/** The packages in the image, as npm lists them from the lockfile (CycloneDX). */
 async function listPackages(files: readonly string[]): Promise<void> {
   const flags = ["--sbom-format=cyclonedx", "--package-lock-only", "--workspaces=false"]
   const { stdout } = await promisify(execFile)("npm", ["sbom", ...flags], { cwd: root, maxBuffer: 64 * 1024 ** 2 })

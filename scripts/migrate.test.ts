@@ -77,12 +77,12 @@ const attemptsOf = async (migration: string) =>
     )
   ).rows.map(({ finished }) => finished)
 
-test("this version can use what it migrates", () => {
+test("this version can use the databases that it migrates", () => {
   expect(isOlder(version, oldestBuild)).toBe(false)
 })
 
 test.each(["0.0.1", version])(
-  "a database that version %s migrated says afterwards what this version needs",
+  "a database that version %s migrated then states the needs of this version",
   async (by) => {
     await given(by, "0.0.1")
     const [before] = await read()
@@ -93,7 +93,7 @@ test.each(["0.0.1", version])(
   },
 )
 
-test("a database says what this version needs before its migrations run", async () => {
+test("a database states the needs of this version before its migrations run", async () => {
   await given("0.0.1", "0.0.1")
   const { rows } = await ownerPool().query(
     "UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = '20261124150000_schema_version' RETURNING id",
@@ -109,7 +109,7 @@ test("a database says what this version needs before its migrations run", async 
 })
 
 test.each(["99.0.0", "10.0.0"])(
-  "the database of version %s, which this one can use, is left as it is",
+  "the database of version %s, which this one can use, is left unchanged",
   async (newer) => {
     await given(newer, "0.0.1")
     const { id } = await createPlan({ managed: true })
@@ -143,7 +143,7 @@ test("other terms of a plan are refused before anything is migrated", async () =
   const id = await soldPlan()
   const { amount } = await ownerDb().plan.findUniqueOrThrow({ where: { id } })
   await ownerDb().plan.update({ where: { id }, data: { amount: amount + 1 } })
-  await expect(migrate(ownerUrl())).rejects.toThrow(`Not migrated: the terms of a plan do not change`)
+  await expect(migrate(ownerUrl())).rejects.toThrow(`Not migrated: the terms of a plan cannot change`)
   expect(await read()).toMatchObject([{ migrated_by: "0.0.1" }])
   expect(await attemptsOf(column.migration)).toEqual([])
   await ownerDb().plan.update({ where: { id }, data: { amount } })

@@ -148,10 +148,10 @@ async function recordVersion(pool: pg.Pool): Promise<boolean> {
   }
 }
 
-/** How long a migration waits for a lock: everybody who wants the table next waits behind it. */
+/** How long a migration waits for a lock: every later statement on the table waits behind it. */
 const patience = { lockMs: 2_000, pauseMs: 5_000, attempts: 24 }
 
-/** The migration that was started and has neither ended nor been taken back. */
+/** The migration that was started and has neither finished nor been rolled back. */
 const unfinished = "finished_at IS NULL AND rolled_back_at IS NULL"
 
 type Options = { say?: (line: string) => void } & Partial<typeof patience>
@@ -203,7 +203,7 @@ async function nameOfUnfinished(pool: pg.Pool): Promise<string | undefined> {
   return rows[0]?.name
 }
 
-/** What failed, or was interrupted, is applied again. */
+/** A failed or interrupted migration is applied again. */
 async function takeBackUnfinished(pool: pg.Pool): Promise<void> {
   try {
     await pool.query(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE ${unfinished}`)
@@ -212,13 +212,13 @@ async function takeBackUnfinished(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** What the engine of this and of any other process holds while it migrates. */
+/** The advisory lock that the engine of each process holds while it migrates. */
 const engineLock = 72707369
 
 /**
- * Runs one `db:migrate` at a time, of whatever version: what the next one does depends on what this one has done. The
- * lock is that of a transaction, which keeps its connection behind a pooler too. It asks again instead of waiting,
- * because an index that is built CONCURRENTLY would wait for the statement that waits.
+ * Runs one `db:migrate` at a time, of any version: each depends on the result of the one before. The lock belongs to a
+ * transaction, which keeps its connection behind a pooler too. It polls instead of waiting, because an index that is
+ * built CONCURRENTLY would wait for the waiting statement.
  */
 async function alone<Result>(url: string, say: (line: string) => void, work: () => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: withSettings(url) })
@@ -249,8 +249,8 @@ export type Migrated = { applied: string[]; newer?: string }
 
 /**
  * Applies pending migrations as the owner of the tables, stores the plans of lib/product.ts, and then gives the role of
- * `runtimeUrl` its rights, unless it is the owner's URL too. Does nothing to the database of a newer version, so that a deployment can go back to this one, and
- * throws if its servers refuse this version.
+ * `runtimeUrl` its rights, unless it is the owner's URL too. Does nothing to the database of a newer version, so that a
+ * deployment can go back to this one, and throws if its servers refuse this version.
  */
 export function migrate(ownerUrl: string, runtimeUrl = ownerUrl, options: Options = {}): Promise<Migrated> {
   return alone(ownerUrl, options.say ?? (() => {}), () => migrateAlone(ownerUrl, runtimeUrl, options))
@@ -265,7 +265,7 @@ async function migrateAlone(ownerUrl: string, runtimeUrl: string, options: Optio
     if (newer && isOlder(version, newer)) return { applied: [], newer }
     const refusalOfPlans = await refusalByPlans(pool)
     if (refusalOfPlans) throw new Error(`Not migrated: ${refusalOfPlans}`)
-    // Before the migrations, so that no server that is too old goes on unnoticed while they change the schema.
+    // Before the migrations, so that servers that are too old are noticed before the schema changes.
     await recordVersion(pool)
     const applied = await applyMigrations(pool, options)
     await pool.query(`DROP TABLE IF EXISTS ${repairProgress}`)
@@ -303,7 +303,7 @@ async function applyMigrations(pool: pg.Pool, options: Options): Promise<string[
 }
 
 /**
- * The SQL that creates what the schema has and the migrations lack; empty if they match. The engine replays the
+ * The SQL that creates objects of the schema that the migrations lack; empty if they match. The engine replays the
  * migrations into the database, which must be empty and cannot be used afterwards.
  */
 export async function missingFromMigrations(connectionString: string): Promise<string> {

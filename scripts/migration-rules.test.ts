@@ -19,7 +19,7 @@ test.each([
   ["ALTER TABLE orders RENAME TO purchases", "renames"],
   ["ALTER TABLE orders RENAME COLUMN kind TO type", "renames"],
   ["ALTER TYPE order_kind RENAME VALUE 'credits' TO 'credit'", "renames"],
-])("%s takes away what the last release may use", (sql, problem) => {
+])("%s removes something that the last release may use", (sql, problem) => {
   expect(findingsIn([["1_change", `-- Change\n${sql};\n`]])).toEqual([
     { migration: "1_change", problem: expect.stringMatching(`^${problem}: `) },
   ])

@@ -26,8 +26,8 @@ const actionRules: readonly Rule[] = [
 ]
 
 /**
- * What these migrations take away that a server of the last release may use. SQL that a DO block puts together from
- * strings is not read. What they lock is observed by prisma/migrations.test.ts.
+ * Objects that these migrations remove or restrict although a server of the last release may use them. SQL that a DO
+ * block builds from strings is not read. prisma/migrations.test.ts observes the locks of migrations.
  */
 export function findingsIn(migrations: Migrations): Finding[] {
   return migrations.flatMap(([migration, sql]) =>
@@ -46,7 +46,7 @@ export function builtIndex(sql: string): string | undefined {
   return /\bCREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?("?\w+"?)/i.exec(withoutComments(sql))?.[1]
 }
 
-/** Whether a DO block of the migration commits what it has done so far. */
+/** Whether a DO block of the migration contains a COMMIT. */
 export function commitsItself(sql: string): boolean {
   return statementsOf(sql).some((statement) => /\bCOMMIT$/i.test(statement))
 }

@@ -17,7 +17,7 @@ const password = "postgres"
 /** A root-owned directory for files that the user `postgres` needs if it cannot enter the project directory. */
 const sharedDirectory = "/var/tmp/embedded-postgres"
 
-/** `url` is that of the owner of all tables, `runtimeUrl` that of the role with which the product connects. */
+/** `url` is for the owner of all tables, `runtimeUrl` for the role with which the product connects. */
 export type RunningPostgres = { url: string; runtimeUrl: string; stop: () => Promise<void> }
 
 type Urls = Omit<RunningPostgres, "stop">

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { beforeAll, expect, onTestFinished, test } from "vitest"
 import { problemsOf, type Release, readRelease } from "./release-check"
 
-// Each test changes a repository in which version 1.2.0 can be released after 1.1.0, or what was read of it.
+// Each test changes a repository in which version 1.2.0 can be released after 1.1.0, or the data read from it.
 
 const original = await mkdtemp(join(tmpdir(), "release-"))
 let directory = original
@@ -222,7 +222,7 @@ test("a shallow clone is a problem, because its tags may be missing", async () =
   expect(await check()).toEqual([expect.stringContaining("The clone is shallow")])
 })
 
-test("everything that is wrong is said at once", () => {
+test("all problems are reported at once", () => {
   const packageJson = JSON.stringify({ version: "1.0.0" })
   const [oldestBuild, uncommitted] = ["0.9.0", "?? new.txt\n"]
   const newMigrations = [["0_early", "DROP TABLE orders;"]] as const

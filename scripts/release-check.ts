@@ -10,13 +10,13 @@ import { root } from "./root"
 const migrationsFolder = "prisma/migrations/"
 const oldestBuildFile = "prisma/oldest-build.ts"
 
-/** What a release consists of: the files as they are, and what git says of them. */
+/** The contents of a release: the files as they are, and the state that git reports. */
 export type Release = {
   packageJson: string
   lockfile: string
   changelog: string
   oldestBuild: string
-  /** The files that are changed and not committed, and those that git does not know, as `git status --porcelain` lists them. */
+  /** Files that are changed and not committed, and untracked files, as `git status --porcelain` lists them. */
   uncommitted: string
   isShallow: boolean
   /** The newest tag of a version, without its "v". */
@@ -65,7 +65,7 @@ export async function readRelease(directory: string): Promise<Release> {
   }
 }
 
-/** Everything that has to be changed before this can be released. */
+/** Everything that must change before the release. */
 export function problemsOf(release: Release): string[] {
   const version = fieldOf(release.packageJson, "version")
   if (!isVersion(version))

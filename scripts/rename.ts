@@ -109,7 +109,7 @@ async function filesBelow(...folders: readonly string[]): Promise<string[]> {
   return (await Promise.all(found)).flat()
 }
 
-/** What is called like the product today could not be told from it at the next rename. */
+/** The next rename could not tell an existing word with the new slug from the product. */
 async function refuseWordsOf(files: readonly string[]): Promise<void> {
   for (const file of files) {
     if (wordOf(slug).test(await readFile(join(root, file), "utf8")))

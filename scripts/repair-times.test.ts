@@ -153,7 +153,7 @@ test("it refuses while another session of the servers' role is open", async () =
   await server.end()
 })
 
-test("a repair that is interrupted goes on, corrects each time once, and lets db:migrate go on", async () => {
+test("an interrupted repair continues, corrects each time once, and lets db:migrate continue", async () => {
   expect(farFromNow(await readTimes()).sort()).toEqual(wrong)
   const urls = { ownerUrl: url, runtimeUrl: url }
   let lines = 0

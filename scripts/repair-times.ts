@@ -7,9 +7,9 @@ import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 import { setSettings } from "./roles"
 
-// Builds before lib/platform/postgres/settings.ts used the time zone of the server. Prisma writes a time without its offset, so
-// that PostgreSQL stored 12:00 UTC as 12:00 in that zone. PostgreSQL's own now() was right, and so were times that were
-// read and written back, as those of keys.
+// Builds before lib/platform/postgres/settings.ts used the time zone of the server. Prisma writes a time without its
+// offset, so that PostgreSQL stored 12:00 UTC as 12:00 in that zone. PostgreSQL's own now() was right, and so were
+// times that were read and written back, such as the times of keys.
 
 /** Once it is applied, all times are right: db:migrate has checked them. */
 const checked = "20261126180000_times_in_utc"
@@ -21,9 +21,9 @@ type Columns = {
   where?: string
 }
 
-/** What Prisma wrote, in an order in which each condition still sees the times that it compares. */
+/** Times that Prisma wrote, in an order in which each condition still sees the times that it compares. */
 const written: readonly Columns[] = [
-  // Those of a purchase are PostgreSQL's.
+  // PostgreSQL wrote the times of purchases.
   {
     table: "credit_accounts",
     columns: ["created_at"],
@@ -140,11 +140,11 @@ export async function repairTimes(urls: Urls, isApplied: boolean, options: Optio
   }
 }
 
-/** What a server writes meanwhile would be corrected or not, depending on the moment. */
+/** Whether a concurrent write of a server is corrected would depend on the moment. */
 async function refuseServers(database: pg.Pool, roles: readonly string[]): Promise<void> {
   const open = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename = ANY ($1)
     AND pid <> pg_backend_pid() AND application_name <> '${repairApplication}'`
-  // Those of a server that has just been stopped may still be closing.
+  // Sessions of a server that has just been stopped may still be closing.
   for (let waits = 20; ; waits--) {
     const { rowCount } = await database.query(open, [roles])
     if (rowCount === 0) return

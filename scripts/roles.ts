@@ -23,14 +23,14 @@ export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<
   client.on("error", () => {})
   await client.connect()
   try {
-    // Several statements in one query are one transaction: servers never see a role without its rights.
+    // Several statements in one query are one transaction: the role always has its rights.
     await client.query(script)
   } finally {
     await client.end()
   }
 }
 
-/** Gives the sessions of a role in this database the settings of ours, as prisma/roles.sql does. */
+/** Gives the sessions of a role in this database the product's settings, as prisma/roles.sql does. */
 export async function setSettings(database: Pick<pg.Pool, "query">, role: string): Promise<void> {
   const { rows } = await database.query<{ name: string }>("SELECT current_database() AS name")
   const sessions = `${role} IN DATABASE ${pg.escapeIdentifier(rows[0]?.name ?? "")}`
@@ -39,7 +39,7 @@ export async function setSettings(database: Pick<pg.Pool, "query">, role: string
   }
 }
 
-/** What PostgreSQL stores of a password (RFC 5803): with it, the server's log of statements never contains the password. */
+/** PostgreSQL's stored form of a password (RFC 5803): the server's log of statements never contains the password. */
 function scramSecret(password: string): string {
   const [iterations, salt] = [4096, randomBytes(16)]
   const salted = pbkdf2Sync(password.normalize("NFKC"), salt, iterations, 32, "sha256")

@@ -42,7 +42,7 @@ test("the command does every job of the sweeper once, emails included, and exits
   expect(received.emails[0]).toContain(`(${key.start}…) expired on`)
 })
 
-test("the command names what is missing in its configuration", async () => {
+test("the command names missing configuration", async () => {
   vi.stubEnv("AUTH_SECRET", "")
   delete singletons.env
   expect(await runCommand(sweep)).toMatchObject({

@@ -11,7 +11,7 @@ import { root } from "./root"
 const usage = "npm run upstream -- REF    a tag, branch or commit, such as v0.3.0"
 
 const { positionals } = parseArgs({ allowPositionals: true })
-const [ref = fail("Name what to merge.")] = positionals
+const [ref = fail("Name the release to merge.")] = positionals
 if (git("status", "--porcelain").output !== "") fail("Commit your changes first.")
 const theirs = git("show", `${ref}:lib/product.ts`)
 if (!theirs.ok) fail(`git does not find ${ref}: git fetch upstream --tags`)
@@ -22,7 +22,7 @@ const deleted = foldersOf(base).filter((folder) => !foldersOf("HEAD").includes(f
 Object.assign(process.env, { UPSTREAM_SLUG: slug, SLUG: product.slug })
 const settings = [
   "merge.renamed.driver=node scripts/merge-renamed.mjs %O %A %B",
-  // A new file of a module that you deleted is not one of another folder.
+  // A new file of a module that you deleted must not move to another folder.
   "merge.directoryRenames=false",
 ]
 const merge = git(...settings.flatMap((setting) => ["-c", setting]), "merge", "--no-ff", "--no-commit", ref)
@@ -51,7 +51,7 @@ for (const file of named.filter((file) => existsSync(join(root, file)))) {
 }
 
 const conflicts = git("diff", "--name-only", "--diff-filter=U").output.trim()
-console.log(conflicts ? `\nConflicts, for which docs/forks.md says what to do:\n${conflicts}` : "\nNo conflicts.")
+console.log(conflicts ? `\nConflicts, which docs/forks.md explains:\n${conflicts}` : "\nNo conflicts.")
 console.log("\nThen: npm run check, npm run api:examples, npm test, git commit. docs/forks.md explains each.")
 process.exit(0)
 

@@ -5,7 +5,7 @@ import { maxBytesOf, tooLarge, uploadPath } from "@/lib/platform/http/body-limit
 import { overloaded } from "@/lib/platform/postgres/load-shedding"
 import { clientAddress, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
 
-// Next reads the body of a request to a page into memory before anything of ours runs. The API reads its bodies itself.
+// Next reads the body of a page request into memory before the product's code runs. The API reads its bodies itself.
 
 /** Bodies that are arriving. A client that sends one byte at a time holds a place until the request times out. */
 const maxOfAddress = 4

@@ -68,7 +68,7 @@ test("an account that requests its deletion is closed for seven days, and its se
   expect(await actionsOn(viewer.id)).toEqual([{ actorId: viewer.id, action: "user.deletion_requested" }])
 })
 
-test("a session that has ended requests nothing, and neither does a form that is sent twice", async () => {
+test("an ended session requests no deletion, and a form that is sent twice requests one", async () => {
   const viewer = await createViewer()
   await db().session.deleteMany({ where: { userId: viewer.id } })
   expect(await requestDeletion(viewer)).toEqual({ ok: false, reason: "signed_out" })
@@ -101,7 +101,7 @@ test("staff delete the accounts that they may ban, and no others", async () => {
   expect(await requestDeletionOf(owner, owner)).toEqual({ ok: false, reason: "oneself" })
   expect(await requestDeletionOf(admin, member)).toMatchObject({ ok: true, scheduled: { undoable: true } })
   expect(await requestDeletionOf(owner, admin)).toMatchObject({ ok: true, scheduled: { undoable: true } })
-  // Who is to be deleted deletes nobody.
+  // An account with a scheduled deletion deletes nobody.
   expect(await undoDeletionOf(admin, member)).toEqual({ ok: false, reason: "not_permitted" })
   expect(await requestDeletionOf(owner, member)).toMatchObject({ ok: true, scheduled: undefined })
   expect(await undoDeletionOf(owner, member)).toMatchObject({ ok: true, undone: "active" })
@@ -112,7 +112,7 @@ test("staff delete the accounts that they may ban, and no others", async () => {
   ])
 })
 
-/** What a closure by staff writes. */
+/** The statement of a closure by staff. */
 const closure = `
   WITH account AS (UPDATE users SET status = 'closed' WHERE id = $1 RETURNING id)
   UPDATE account_deletions SET undoable = false FROM account WHERE user_id = account.id`
@@ -135,7 +135,7 @@ describe("signing in", () => {
     expect(await createSession(user, "password", new Headers())).toHaveProperty("session")
   })
 
-  test("with a password that has changed meanwhile restores nothing", async () => {
+  test("with a password that has since changed restores nothing", async () => {
     const user = await leaver()
     await db().user.update({ where: { id: user.id }, data: { passwordHash: cheapHashOf("another password") } })
     expect(await restoreAccount(user)).toBe(false)
@@ -157,7 +157,7 @@ describe("signing in", () => {
         expect(await signIn(email)).toMatchObject({ ok: false, reason: "suspended" })
         expect(await restoreAccount(await read(id))).toBe(false)
         expect(await isRestorable(await read(id))).toBe(false)
-        // Staff undo the deletion, and not what they did.
+        // Staff undo the deletion, but not their own ban or closure.
         expect(await undoDeletionOf(staff, id)).toMatchObject({ ok: true, undone: `still_${status}` })
         expect((await read(id)).status).toBe(status)
       }
@@ -194,7 +194,7 @@ describe("signing in", () => {
   })
 })
 
-test("a new password by email works while the account is to be deleted, so that a thief cannot keep its owner out", async () => {
+test("a password is reset by email while a deletion is scheduled, so that a thief cannot keep the owner out", async () => {
   const user = await leaver()
   const token = newToken()
   const expires = new Date(Date.now() + 60_000)
@@ -205,7 +205,7 @@ test("a new password by email works while the account is to be deleted, so that 
   expect(result.ok && (await restoreAccount(result.user))).toBe(true)
 })
 
-test("only an account that has restored itself, and not long ago, is told that signing in did it", async () => {
+test("only an account that has recently restored itself is told that signing in did it", async () => {
   const [staff, user, other] = [await as("owner"), await leaver(), await leaver()]
   expect(await hasJustReturned(user.id as OwnerId)).toBe(false)
   await undoDeletionOf(staff, other.id)
@@ -219,7 +219,7 @@ test("only an account that has restored itself, and not long ago, is told that s
   expect(await hasJustReturned(user.id as OwnerId)).toBe(false)
 })
 
-test("accounts that will be deleted are told from those whose deletion has started, and from others", async () => {
+test("scheduled deletions are distinguished from deletions that have started, and from other accounts", async () => {
   const [due, started, other] = [await leaver(), await leaver(), await createUser()]
   await db().accountDeletion.update({ where: { userId: started.id }, data: { startedAt: new Date() } })
   const { dueAt } = (await deletionOf(due.id)) ?? {}
@@ -254,7 +254,7 @@ test("a change of address is undone in an account whose deletion is requested at
   expect(await read(id)).toMatchObject({ email: `before-${email}`, status: "closed" })
 })
 
-test("a change of address is undone while the account is to be deleted, and not after", async () => {
+test("a change of address can be undone while a deletion is scheduled, and not after it", async () => {
   const user = await leaver()
   const [token, from] = [newToken(), `before-${user.email}`]
   const change = { userId: user.id, from, to: user.email, token: hashOf(token), confirmedAt: new Date() }

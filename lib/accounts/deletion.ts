@@ -7,7 +7,7 @@ import { graceDays } from "./grace-days"
 import { asManager, type ChangeResult } from "./mutations"
 
 // A deletion closes an account for some days, in which a sign-in may undo it.
-// Then lib/leaving/erasure.ts removes the person from it.
+// Then lib/leaving/erasure.ts removes the personal data.
 
 export const maySignIn = Prisma.sql`(status = 'active' OR status = 'closed' AND EXISTS (
   SELECT FROM account_deletions WHERE user_id = users.id AND undoable AND started_at IS NULL))`
@@ -88,7 +88,7 @@ export function restoreAccount({ id, passwordHash }: Pick<User, "id" | "password
   return db().$transaction(async (transaction) => {
     const unchanged = Prisma.sql`password_hash IS NOT DISTINCT FROM ${passwordHash}`
     const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(id)} AND ${unchanged} AND ${maySignIn}`)
-    // Whether it is undoable is read again under the lock: staff may have closed the account meanwhile.
+    // Whether it is undoable is read again under the lock: staff may have just closed the account.
     const own = Prisma.sql`undoable`
     return account?.status === "closed" && (await undo(transaction, id as OwnerId, account, own)) !== undefined
   })

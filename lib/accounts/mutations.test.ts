@@ -77,7 +77,7 @@ test("two concurrent bans of one account apply once", async () => {
   expect(await auditOf(target)).toHaveLength(1)
 })
 
-test("a banned account whose erasure has started is not unbanned", async () => {
+test("an account whose erasure has started stays banned", async () => {
   const [actor, target] = [await as("admin"), await as("member")]
   await changeStatus("ban", actor, target, null)
   const deletion = { userId: target, requestedById: actor, dueAt: new Date(), undoable: false }
@@ -154,7 +154,7 @@ describe.each(actionCases)("%s an account", (_what, act) => {
   })
 })
 
-test("only owners give their own role; everybody else gives roles with fewer permissions than their own", async () => {
+test("only owners give their own role; everyone else gives roles with fewer permissions than their own", async () => {
   const given: Record<string, string[]> = {}
   for (const actor of ["owner", "admin", moderator] as const) {
     const id = await as(actor)

@@ -33,7 +33,7 @@ export function changeStatus(
   const { action } = statusChanges[change]
   return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
     const found = await transaction.accountDeletion.findUnique({ where: { userId: target.id } })
-    // A started erasure goes on, whatever the status.
+    // A started erasure continues in any status.
     if (change === "unban" && target.status === "banned" && found?.startedAt) return { ok: false, reason: "leaving" }
     const deletion = found?.startedAt ? null : found
     const status = change === "unban" && deletion ? "closed" : statusChanges[change].status

@@ -52,7 +52,7 @@ test("returns zeros for an account without data, and null for an unknown id", as
   expect(await findAccount(randomUUID())).toBeNull()
 })
 
-test("revenue is what orders paid less what was refunded, by currency, without orders that were not paid", async () => {
+test("revenue is the amounts of paid orders less refunds, by currency", async () => {
   const { id: userId } = await createUser()
   await createOrder({ userId, amount: 1_900 })
   const refund = { status: "partially_refunded", refundedAmount: 400, refundedAt: new Date() } as const

@@ -3,7 +3,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { createKey, createUser } from "@/tests/support/factories"
 import { progressOf } from "./progress"
 
-test("the steps of an account are those that it has done with keys of its own, also with ended ones", async () => {
+test("an account completes steps with its own keys, also with ended ones", async () => {
   const user = await createUser()
   const id = user.id as OwnerId
   await createKey({ user: await createUser(), surface: "user", lastUsedAt: new Date() })

@@ -6,7 +6,7 @@ export const undoHours = 72
 class ReservedAddress extends Error {}
 
 /**
- * Called after the write: the unique index makes it wait for a change of the same address, which this then sees.
+ * Called after the write: the unique index makes the write wait for a change of the same address, which this then sees.
  * @throws ReservedAddress, which rolls the transaction back
  */
 export async function refuseReserved(transaction: Transaction, email: string, userId: string): Promise<void> {

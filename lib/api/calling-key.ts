@@ -15,7 +15,7 @@ const callingKey = z.object({
   name: untrustedText,
   start: z.string().describe("The first characters of the key, as in lists"),
   surface: z.enum(["admin", "user"]),
-  scopes: z.array(z.string()).describe("What the key may do now, which its owner's role can narrow"),
+  scopes: z.array(z.string()).describe("The permissions of the key now; its owner's role can narrow them"),
   createdAt: timestamp,
   expiresAt: timestamp.nullable(),
   predecessorId: id.nullable().describe("The key that this one replaced in a rotation"),
@@ -52,7 +52,7 @@ export function callingKeyRoutes(
   return oneObject({
     surface,
     scope: undefined,
-    summary: "Returns the calling key: its scopes, its expiry, and what is left of its limits",
+    summary: "Returns the calling key: its scopes, its expiry and its remaining limits",
     data,
     get: async ({ caller: { key, owner, verdict }, withinDeadline }) => {
       const { scopes, allowed_cidrs: addresses } = key

@@ -50,7 +50,7 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
     return respond(request, async (draft, url) => {
       if (isOverloaded()) return refuseOverloaded()
       const withinDeadline = databaseDeadline()
-      // Other names may be anything, even a secret.
+      // Unknown names can contain anything, even a secret.
       if (url.search) draft.parameters = Object.keys(endpoint.parameters).filter((name) => url.searchParams.has(name))
       // The account is not known yet.
       const findWithinDeadline = inTurns(`address ${clientAddress(request.headers)}`, withinDeadline)

@@ -4,7 +4,7 @@ export const errors = {
   insufficient_credits: { status: 402, meaning: "The balance cannot cover the maximum cost of the call." },
   key_limit_reached: {
     status: 402,
-    meaning: "The call could cost more than what is left of the key's spending limit; the message states both.",
+    meaning: "The call could cost more than the key's spending limit has left; the message states both.",
   },
   wrong_scope: { status: 403, meaning: "The key is for the other API." },
   forbidden: {

@@ -77,7 +77,7 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   )
 }
 
-/** Adds the owner's id to `where`, so `find` is never called without it. */
+/** Adds the owner's id to `where` of each call of `find`. */
 export function userList<
   Where extends { userId?: unknown },
   Row extends z.ZodObject,

@@ -20,7 +20,7 @@ import { userMetered } from "./metered"
 
 const path = "/api/v1/me/work"
 
-/** The body says what the work costs. */
+/** The body has the cost of the work. */
 const { POST } = userMetered({
   summary: "A test",
   maxCost: 10,
@@ -517,7 +517,7 @@ test.each([
   }
 })
 
-test("the access log says which run a client was told of, with its credits once, and none that failed", async () => {
+test("the access log names each run that a client got, with its credits once, and no failed run", async () => {
   const { id, secret } = await customer({ balance: 30 })
   const info = vi.spyOn(log(), "info")
   const key = randomUUID()
@@ -643,7 +643,7 @@ test.each([
   expect(spending.map(({ spent, held }) => [spent, held])).toEqual("spendLimit" in change ? [[1n, 0n]] : [])
 })
 
-// What is done before anything is reserved.
+// Checks before anything is reserved.
 
 test.each([0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
   "a hold of %s, outside 1 to the maximum, is logged and the maximum is held",
@@ -669,7 +669,7 @@ test.each([0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
 
 // Work that belongs to an account, and is stored.
 
-/** Stores what its work returned beside the published result. */
+/** Stores a value that its work returned in addition to the published result. */
 const { POST: postStored } = userMetered({
   summary: "A test",
   maxCost: 10,
@@ -684,7 +684,7 @@ const { POST: postStored } = userMetered({
 
 beforeAll(createResults)
 
-test("work is told whose it is, and is stored in the transaction that charges it", async () => {
+test("work gets its owner's id, and is stored in the transaction that charges it", async () => {
   const { id, secret } = await customer({ balance: 30 })
   const query = vi.spyOn(pg.Client.prototype, "query")
   const response = await call(postStored, secret, { text: "a text" }, { key: randomUUID() })

@@ -35,11 +35,11 @@ export function userMetered<
   store,
 }: {
   summary: string
-  /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
+  /** In credits, at least 1. No call is charged more, even if `work` returns a higher cost. */
   maxCost: number
   /**
    * The most that a call with this body can cost, held of its key's spending limit. It runs before anything is paid, so
-   * it must cost no more than a look at each character.
+   * it must do no more than read each character once.
    */
   costOf?: (body: z.output<Body>) => number
   body: Body

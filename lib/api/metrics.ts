@@ -62,7 +62,9 @@ export function metrics(sources: readonly Source[]): Routes {
     required: ["measure", "since", "until"],
     data: rowSchema(families),
     meta: z.object({
-      definitions: z.record(z.string(), z.string()).describe("What each measure of the question means, and its unit"),
+      definitions: z
+        .record(z.string(), z.string())
+        .describe("The meaning and the unit of each measure of the question"),
       asOf: z.string().meta({ format: "date-time", description: "The time of the snapshot that was read" }),
     }),
     recipes: {},
@@ -181,7 +183,7 @@ function questionOf(asked: Asked, sources: readonly Source[], checkPermission: P
   if (more.length > 0 || by.length > maxDimensions || dimensions.some((name) => !splits.includes(name))) {
     refuseAs(
       "bad_request",
-      `by must be at most ${maxDimensions} of what ${measure.join(" and ")} can be split by: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}.`,
+      `by must be at most ${maxDimensions} dimensions of ${measure.join(" and ")}: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}.`,
     )
   }
   if (unit && periodsOf(since.getTime(), until.getTime(), unit).length > maxStatsPeriods) {

@@ -16,7 +16,7 @@ import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
 import { work } from "@/tests/support/work"
 
-// What one account, or one address, can keep from others while its statements take long.
+// The capacity that one account, or one address, can take from others while its statements take long.
 
 const waitMs = env().DATABASE_WAIT_MS
 
@@ -100,7 +100,7 @@ test("an account that reads reports of its keys on pages holds a third of the co
   await Promise.all(reports)
 })
 
-test("an account with too many requests in progress gets a 429, whichever of its keys it uses, and nobody else does", async () => {
+test("an account with too many requests in progress gets a 429, with any of its keys, and nobody else does", async () => {
   const [greedy, other] = [await customer(2), await customer(1)]
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ test("a request that has waited for its account's turn as long as for a connecti
   })
 })
 
-test("while keys are looked up for one address, those of another are found", async () => {
+test("while keys are looked up for one address, keys of another are found", async () => {
   const { secrets } = await customer(1)
   const [secret = ""] = secrets
   const query = pool().query.bind(pool()) as (statement: pg.QueryConfig) => Promise<pg.QueryResult>

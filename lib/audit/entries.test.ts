@@ -251,7 +251,7 @@ afterEach(() => {
   Object.assign(env(), { DEMO: "off" })
 })
 
-test("the target of an entry is found whatever the spelling of the id that a form sent", async () => {
+test("the target of an entry is found for any spelling of the id in the form", async () => {
   Object.assign(env(), { DEMO: "on" })
   const [actor, { id }] = [await account("owner"), await waitlistEntry()]
   expect(await invite(actor.id, id.toUpperCase())).toMatchObject({ ok: true, invited: true })

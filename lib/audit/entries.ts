@@ -62,7 +62,7 @@ type AuditRecord = {
   action: AuditAction
   targetType: (typeof auditTargets)[number]
   targetId: string
-  /** Ids and network addresses, never names or email addresses: an entry outlives what an account may have deleted. */
+  /** Ids and network addresses, never names or email addresses: an entry outlives personal data that is erased. */
   details?: Record<string, string | number | boolean | null>
 }
 
@@ -77,7 +77,7 @@ export async function audit(transaction: Pick<Transaction, "auditEntry">, record
   const targetId = record.targetId.toLowerCase()
   const { id } = await transaction.auditEntry.create({ data: { ...record, targetId }, select: { id: true } })
   if (!singletons.auditEntriesLogged) return
-  // Before the commit: what is committed and then lost always has its line.
+  // Before the commit: a committed and later lost entry always has its line.
   const role = action === "user.role_changed" ? String(details?.to) : undefined
   log().info(signed("audited", { entryId: id, action, actorId, targetType, targetId, role }), "audited")
 }

@@ -83,7 +83,7 @@ test("an audit log without entries has no seals, and one with entries of today n
   }
 })
 
-test("the first day that is not sealed is that of the first entry, then the one that cannot be sealed, and today if none is left", async () => {
+test("the first unsealed day is the day of the first entry, then the day that cannot be sealed, and today if none is left", async () => {
   const unsealed = async () => (await firstUnsealedDay(pool())).toISOString()
   expect(await unsealed()).toBe(`${daysAgo(5)}T00:00:00.000Z`)
   const client = await ownerPool().connect()
@@ -114,7 +114,7 @@ async function replaceFunction(name: string, change: (source: string) => string,
   }
 }
 
-test("the database seals what verification computes without it, of 1,200 entries on one day too", async () => {
+test("the database and verification compute the same seal independently, also of 1,200 entries on one day", async () => {
   const createdAt = `${daysAgo(2)}T10:00:00.001Z`
   await createAuditEntries(Array.from({ length: 1_200 }, () => entryAt(createdAt)))
   await sealAuditLog(pool())
@@ -138,7 +138,7 @@ test.each([
   ],
   ["audit_entry_bytes", (source: string) => source.replace("convert_to(e.action, 'UTF8')", "'user.renamed'::bytea")],
   ["utc_day", (source: string) => source.replace(/AS \$function\$.*\$function\$/s, "AS 'SELECT NULL::date'")],
-])("whoever replaces the function %s is found out all the same", async (name, change) => {
+])("tampering is detected even if the function %s is replaced", async (name, change) => {
   await sealAuditLog(pool())
   await withoutTriggers("UPDATE audit_entries SET action = 'user.banned'", [])
   await replaceFunction(name, change, async () => {
@@ -146,7 +146,7 @@ test.each([
   })
 })
 
-test("functions of the same names as those of PostgreSQL do not deceive verification", async () => {
+test("functions with the names of PostgreSQL's own do not deceive verification", async () => {
   await sealAuditLog(pool())
   await withoutTriggers("UPDATE audit_entries SET action = 'user.banned'", [])
   const [seal] = await seals()
@@ -277,7 +277,7 @@ test.each([
     await client.connect()
     expect(await verifyAuditLog(client)).toEqual({
       ok: false,
-      message: "The tables of the audit log are not those of the migrations.",
+      message: "The tables of the audit log differ from the migrations.",
     })
   } finally {
     await client.end()
@@ -295,7 +295,7 @@ test.each(["infinity", "12000-01-01", "2060-01-01"])("an entry at %s is found, t
   expect(await verify()).toEqual({ ok: false, message: "An entry is dated in the future, or has no date." })
 })
 
-test("whoever changes an entry and seals its day and all later ones again is found by a seal from the log", async () => {
+test("a seal from the log reveals an entry that was changed and sealed again with all later days", async () => {
   await sealAuditLog(pool())
   const logged = await seals()
   await withoutTriggers(`DELETE FROM audit_entries WHERE created_at >= '${daysAgo(3)}'`, [])
@@ -306,7 +306,7 @@ test("whoever changes an entry and seals its day and all later ones again is fou
   const again = await seals()
   for (const [index, { day, hash }] of logged.entries()) {
     if (index < 2) continue
-    const message = `${day} has the seal ${again[index]?.hash}, not ${hash}: this day or one before was changed, and sealed again.`
+    const message = `${day} has the seal ${again[index]?.hash}, not ${hash}: this day or an earlier one was changed and sealed again.`
     expect(await verify({ day, hash })).toEqual({ ok: false, message })
   }
   expect(await verify({ day: daysAgo(8), hash: "ab".repeat(32) })).toEqual({
@@ -315,7 +315,7 @@ test("whoever changes an entry and seals its day and all later ones again is fou
   })
 })
 
-test("the database dates an entry, whatever a release or the owner sends", async () => {
+test("the database dates an entry and ignores a time from a release or the owner", async () => {
   const [id, createdAt] = [randomUUID(), new Date("2020-01-01")]
   const { actorId, action, targetType, targetId } = entry()
   const { rows } = await ownerPool().query(
@@ -340,7 +340,7 @@ test("entries of one transaction sort as they were written", async () => {
   expect(found.map(({ targetId }) => targetId)).toEqual(targets)
 })
 
-/** A connection of the runtime role for whose entries it is another time. */
+/** A connection of the runtime role with another clock for its entries. */
 async function connectAt(time: string): Promise<pg.Client> {
   const schema = `clock_${randomUUID().replaceAll("-", "")}`
   await ownerPool().query(`
@@ -402,7 +402,7 @@ test("an entry that waits while its day is sealed is dated after it", async () =
   }
 })
 
-test("an entry that no sealing could read is refused, and one of the longest that the product writes is not", async () => {
+test("an entry too long to seal is refused, and the longest that the product writes is accepted", async () => {
   const write = (...[action, type, target, details]: readonly string[]) =>
     pool().query("INSERT INTO audit_entries (action, target_type, target_id, details) VALUES ($1, $2, $3, $4)", [
       action,

@@ -62,7 +62,7 @@ export async function verifyAuditLog(client: ClientBase, known: readonly KnownSe
     const found = await tablesFound(client)
     // The owner can change the defaults of both.
     await client.query("SET LOCAL search_path = pg_catalog; SET LOCAL datestyle = 'ISO'")
-    if (!(await arePlain(client, found))) return failed("The tables of the audit log are not those of the migrations.")
+    if (!(await arePlain(client, found))) return failed("The tables of the audit log differ from the migrations.")
     return await verify(client, known)
   } finally {
     await client.query("ROLLBACK")
@@ -77,7 +77,7 @@ async function tablesFound(client: ClientBase): Promise<unknown[]> {
   return rows[0] ?? []
 }
 
-/** No view, rule, policy, child or type of a plain table shows others something else than us. */
+/** A plain table has no view, rule, policy, child or type that shows other readers different rows. */
 async function arePlain(client: ClientBase, found: readonly unknown[]): Promise<boolean> {
   const { rows } = await client.query<{ plain: boolean }>(
     `SELECT count(*) = 2 AS plain FROM pg_class c
@@ -117,7 +117,7 @@ async function verify(client: ClientBase, known: readonly KnownSeal[]): Promise<
     if (computed.hash !== seal.hash) return failed(`${day} has an entry or a seal that was changed.`)
     const other = known.find((one) => one.day === seal.day && one.hash !== seal.hash)
     if (other) {
-      const changed = `${day} has the seal ${seal.hash}, not ${other.hash}: this day or one before was changed, and sealed again.`
+      const changed = `${day} has the seal ${seal.hash}, not ${other.hash}: this day or an earlier one was changed and sealed again.`
       return failed(changed + (await restoredTo(client, day)))
     }
     ;[day, before, entries] = [dayAfter(day), seal.hash, entries + seal.entries]

@@ -141,9 +141,9 @@ test.each([
   ["the mean of 3 days, though all is spent since", 0, [none, spentAll, none, none], { daysLeft: 0, ofDays: 3 }],
   ["nothing on the first day with credits", 99, [none, none, none, spending(1)], null],
   ["nothing on the second day with credits", 99, [none, none, spending(1), spending(1)], null],
-  ["nothing, if nothing was spent on the last 7 days", 100, [50, 0, 0, 0, 0, 0, 0, 0].map(spending), null],
+  ["nothing, if no credits were spent in the last 7 days", 100, [50, 0, 0, 0, 0, 0, 0, 0].map(spending), null],
   ["less than a day", 3, [28, 0, 0, 0, 0, 0, 0].map(spending), { daysLeft: 0, ofDays: 7 }],
-  ["nothing without credits", 0, [none, none, none, none], null],
+  ["none without credits", 0, [none, none, none, none], null],
 ])("the forecast is %s", (_what, balance, days, expected) => {
   expect(
     forecastOf(

@@ -38,8 +38,8 @@ afterAll(async () => {
 })
 
 /**
- * `hold`: what the call holds of its key's spending limit; `null` for a call that was made without one. `stores`: whether
- * its result is stored, or refused by a constraint.
+ * `hold`: credits that the call holds of its key's spending limit; `null` without a limit. `stores`: whether its result
+ * is stored, or refused by a constraint.
  */
 type Call = {
   account: number

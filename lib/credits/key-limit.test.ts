@@ -23,7 +23,7 @@ afterEach(async () => {
 
 type Limit = { limit: number; period?: SpendPeriod; balance?: number }
 
-/** A call with a new key that has a spending limit; it costs up to 10 and holds its most, `keyHold`. */
+/** A call with a new key that has a spending limit. It costs up to 10 and holds its maximum, `keyHold`. */
 async function limitedCall({ limit, period = "never", balance = 1_000 }: Limit) {
   const user = await createUser()
   await grantCredits(user.id, balance)
@@ -134,7 +134,7 @@ test.each([
   expect(reasons).toEqual(expected)
 })
 
-test("a refused call debits and stores nothing, and the refusal says what the limit has left", async () => {
+test("a refused call debits and stores nothing, and the refusal states the rest of the limit", async () => {
   const call = await limitedCall({ limit: 9, balance: 10 })
   expect(await reserve({ ...call, keyHold: 10 })).toEqual({
     ok: false,
@@ -162,7 +162,7 @@ test("the holder of an idempotency key is reported before the limit", async () =
   expect(await reasonOf({ ...call, idempotencyKey: "another" })).toBe("key_limit")
 })
 
-test("work that costs more than its call holds is charged what it holds, and logged", async () => {
+test("work that costs more than its call holds is charged the held amount, and logged", async () => {
   const logError = vi.spyOn(log(), "error")
   const call = { ...(await limitedCall({ limit: 9 })), keyHold: 3 }
   expect(await runOf(call, 4)).toMatchObject({ ok: true })
@@ -170,7 +170,7 @@ test("work that costs more than its call holds is charged what it holds, and log
   expect(logError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ cost: "4", max: 3 }), "cost_out_of_range")
 })
 
-// What gives back.
+// Releases.
 
 test("an open run holds, a settled one has spent its cost, and the rest can be spent again", async () => {
   const call = { ...(await limitedCall({ limit: 10 })), keyHold: 10 }
@@ -180,7 +180,7 @@ test("an open run holds, a settled one has spent its cost, and the rest can be s
   expect([await periodsOf(call), await reasonOf({ ...call, keyHold: 6 })]).toEqual([["4 + 0"], "ok"])
 })
 
-test("work that fails or exceeds its time limit gives back what its call held", async () => {
+test("work that fails or exceeds its time limit releases its call's hold", async () => {
   const call = { ...(await limitedCall({ limit: 1 })) }
   const error = new Error("The work failed")
   await expect(
@@ -202,7 +202,7 @@ test("work that fails or exceeds its time limit gives back what its call held", 
   expect([await periodsOf(call), await reasonOf(call)]).toEqual([["0 + 0"], "ok"])
 })
 
-test("an expired run gives back what it held: to the sweeper, to a retry, and once to those who close it together", async () => {
+test("an expired run releases its hold when the sweeper or a retry closes it, once even if both do", async () => {
   const call = { ...(await limitedCall({ limit: 1 })), idempotencyKey: "a-key" }
   const expire = (runId: string) =>
     pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [runId])
@@ -222,7 +222,7 @@ test("an expired run gives back what it held: to the sweeper, to a retry, and on
   expect(await periodsOf(call)).toEqual(["0 + 0"])
 })
 
-// Concurrent changes: what a call decides after it has waited is decided on the newest rows.
+// Concurrent changes: after a wait, a call decides on the newest rows.
 
 /**
  * Starts the calls while a change of their account is not committed, so that each begins before it.
@@ -281,7 +281,7 @@ test("a run that cannot be stored holds nothing", async () => {
 
 // Changes of the limit.
 
-test("a changed limit takes effect on the next call; one that already waits is decided by the one at its start", async () => {
+test("a changed limit takes effect on the next call; a call that already waits is decided by the limit at its start", async () => {
   const call = await limitedCall({ limit: 1 })
   expect([await reasonOf(call), await reasonOf(call)]).toEqual(["ok", "key_limit"])
   await setLimit(call, 2)
@@ -292,7 +292,7 @@ test("a changed limit takes effect on the next call; one that already waits is d
   expect([await reasonOf(call), await periodsOf(call)]).toEqual(["key_limit", ["0 + 2"]])
 })
 
-test("a limit below what is spent refuses every call that could cost something, and a higher one continues the period", async () => {
+test("a limit below the spent credits refuses every call that could cost something, and a higher one continues the period", async () => {
   const call = await limitedCall({ limit: 5, period: "day" })
   await runOf({ ...call, keyHold: 5 })
   await setLimit(call, 3, "day")
@@ -407,7 +407,7 @@ test("with the period `never`, a limit is never whole again", async () => {
   })
 })
 
-test("a call that fails or expires after midnight gives back to the day in which it reserved", async () => {
+test("a call that fails or expires after midnight releases its hold on the day in which it reserved", async () => {
   const call = await limitedCall({ limit: 2, period: "day" })
   const [failing, expiring] = await at("2026-06-28T23:59:59.999Z", () => Promise.all([reserved(call), reserved(call)]))
   await at("2026-06-29T00:01:00Z", async () => {

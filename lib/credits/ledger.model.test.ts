@@ -26,7 +26,7 @@ const timeLimit = numRuns * 200
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
 const startingBalance = 25
-/** That of the first key of an account; the second one has none. */
+/** The limit of an account's first key; the second one has none. */
 const initialLimit = { credits: 12, period: "week" } as const
 
 type Account = { id: OwnerId; apiKeys: readonly ApiKey[]; balance: number; runs: ModelRun[]; spending: Spending[] }
@@ -45,7 +45,7 @@ type ModelRun = {
   body: string
   stores: boolean
   amount: number
-  /** What it holds of its key's limit, if it was made as a call with a limit. */
+  /** Credits that it holds of its key's limit, if its call had a limit. */
   hold: number | null
   spending: Spending | null
   state: "reserved" | "settled" | "failed" | "expired"
@@ -238,7 +238,7 @@ function startOf(period: SpendPeriod, at: Date): number {
   }[period]
 }
 
-/** What a key has spent in its current period; only a call that reserves stores it. A key without a limit has no end. */
+/** A key's spending in its current period; only a call that reserves stores it. A key without a limit has no end. */
 function currentSpending({ spending }: Account, { root, limit }: ApiKey, clock: Date): Spending {
   const period = limit?.period ?? "never"
   const startsAt = startOf(period, clock)
@@ -246,7 +246,7 @@ function currentSpending({ spending }: Account, { root, limit }: ApiKey, clock: 
   return found ?? { root, period, startsAt, spent: 0, held: 0 }
 }
 
-/** `hold`: what the call holds if its key had a limit when it was read; `null` if not. */
+/** `hold`: credits that the call holds if its key had a limit when it was read; `null` if not. */
 type Call = {
   account: number
   apiKey: number

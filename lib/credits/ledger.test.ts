@@ -127,7 +127,7 @@ test("concurrent calls with the same idempotency key make one run, even if none 
   expect(rows).toEqual([{ balance: 90 }])
 })
 
-test("an idempotency key in use is understood whatever its index is called, as on a partition", async () => {
+test("an idempotency key in use is recognized with any index name, as on a partition", async () => {
   const rename = (from: string, to: string) => ownerPool().query(`ALTER INDEX ${from} RENAME TO ${to}`)
   await rename("runs_user_id_idempotency_key_key", "runs_of_a_month_key")
   try {

@@ -150,7 +150,7 @@ export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
   return { ok: false, reason: "busy" }
 }
 
-/** `violation` is of the idempotency key if that has a holder, and of another value if not. */
+/** `violation` is the idempotency key's if the key has a holder, and otherwise another value's. */
 type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
 
 async function tryReserve(request: ReserveRequest): Promise<Attempt> {
@@ -165,7 +165,7 @@ async function tryReserve(request: ReserveRequest): Promise<Attempt> {
     const { rows } = await pool().query<{ created_at: Date }>(statement)
     return rows[0] ? { ok: true, runId, createdAt: rows[0].created_at } : { ok: false }
   } catch (error) {
-    // Not recognized by the name of the index, which is another one on each partition: findRefusal asks for the holder.
+    // Not recognized by the name of the index, which differs on each partition: findRefusal asks for the holder.
     if (idempotencyKey !== null && isUniqueViolation(error)) return { ok: false, violation: error }
     throw error
   }

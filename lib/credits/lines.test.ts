@@ -22,7 +22,7 @@ async function customer() {
 
 const all = { limit: 100, offset: 0, order: "asc" } as const
 
-test("a run is one line: its cost when settled, nothing when it failed, what it holds while in progress", async () => {
+test("a run is one line: its cost when settled, nothing when it failed, its hold while in progress", async () => {
   const { owner, run } = await customer()
   const [first, second, third, fourth] = [await run(), await run(), await run(), await run()]
   await settle(owner, second, 3, ["", ""])
@@ -59,7 +59,7 @@ test("the pages of many runs have each once, and of no other account", async () 
   expect(ids.sort()).toEqual(rows.map(({ id }) => id).sort())
 })
 
-test("the last 5 lines are the newest, with why credits were granted and what was ordered", async () => {
+test("the last 5 lines are the newest, with the reasons of grants and the contents of orders", async () => {
   const { owner, run } = await customer()
   for (let count = 0; count < 3; count++) await settle(owner, await run(), 1, ["", ""])
   const { id } = await createOrder({ userId: owner, credits: 500, description: "500 credits" })

@@ -12,12 +12,12 @@ export const ledgerLine = z.object({
   userId: id,
   kind: creditEntryKind,
   amount: credits.describe(
-    "Credits added, or taken if negative: of a run its cost, or what it holds while in progress",
+    "Credits added, or taken if negative: the cost of a run, or its reservation while in progress",
   ),
   balanceAfter: credits.describe("The balance after the last entry of the line"),
   runId: id.nullable(),
   runState: z.enum(RunState).nullable(),
-  description: untrustedText.nullable().describe("The key of a run, what was ordered, or why credits were granted"),
+  description: untrustedText.nullable().describe("The key of a run, the item of an order, or the reason for a grant"),
   createdAt: timestamp,
 })
 

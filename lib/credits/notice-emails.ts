@@ -7,7 +7,7 @@ import { inCredits } from "./words"
 /** After 10 minutes, 20, 40 and so on: within 22 hours. */
 const maxAttempts = 8
 
-/** A round ends after so many failures in a row: the mail server then fails for everybody. */
+/** A round ends after so many failures in a row: the mail server then fails for everyone. */
 const maxFailures = 5
 
 type Database = ReturnType<typeof pool>

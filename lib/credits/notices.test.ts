@@ -124,7 +124,7 @@ test("when both are due in one round, only the one about calls is sent", async (
   expect(await subjectsTo(user)).toEqual([tooLow(5)])
 })
 
-test("what calls in progress hold counts as left, because they can return it", async () => {
+test("credits held by calls in progress count as left, because the calls can release them", async () => {
   const { user, owner, hold, spend, look } = await customer(100)
   const run = await hold(95)
   await look()
@@ -135,7 +135,7 @@ test("what calls in progress hold counts as left, because they can return it", a
   expect(await subjectsTo(user)).toEqual([tooLow(5)])
 })
 
-test("eight looks and six instances that send at once send one email", async () => {
+test("eight checks and six instances that send at once send one email", async () => {
   const { user, spend, look } = await customer(1_000)
   await spend(900)
   await Promise.all(Array.from({ length: 8 }, look))
@@ -156,7 +156,7 @@ test("an email that another instance is taking at this moment is left to it", as
     const sending = sendNotices(instances[0]).finally(() => {
       isDone = true
     })
-    // One that waited for the row instead of leaving it would go on after the commit.
+    // An instance that waited for the row would continue after the commit.
     await expect.poll(async () => isDone || (await waitingForLocks()) !== 0).toBe(true)
     await other.query("COMMIT")
     expect(await sending).toBe(0)
@@ -177,7 +177,7 @@ test.each([
   expect(await subjectsTo(user)).toEqual([])
 })
 
-test("an email that the mail server refuses is tried again after ten minutes, and one of a process that died is not", async () => {
+test("an email that the mail server refuses is retried after ten minutes, and an email of a process that died is not", async () => {
   const { user, spend, look } = await customer(1_000)
   await spend(995)
   await look()

@@ -5,8 +5,8 @@ import { inBackground, isLaneFull } from "@/lib/platform/queues/background"
 import { singleton } from "@/lib/singleton"
 
 // One email of each kind is sent about the credits that were last added. A call queues it after its response, and the
-// sweeper sends it. notice-emails.ts is apart because it needs Prisma, which the listener has no copy of. Any number of
-// processes may do both at once: the table's primary key decides what is queued, and a row's time who sends it.
+// sweeper sends it. notice-emails.ts is separate because it needs Prisma, which the listener does not bundle. Processes
+// may do both at once: the table's primary key decides what is queued, and a row's time who sends it.
 
 /** Of the credits that were last added. */
 export const lowPercent = 20
@@ -37,7 +37,7 @@ export const lastGrant = (account: string) => `(
 export const left = (account: string, balance: string) => `
   ${balance} + (SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${account} AND state = 'reserved')`
 
-// An account that is told of too little for a call is not told afterwards that its balance is low.
+// After the email that the balance is too low for a call, the account gets none that its balance is low.
 const queue = {
   name: "queue-credit-notice",
   text: `

@@ -40,7 +40,7 @@ export async function closeAndStore<Row extends QueryResultRow>(
     client.release()
     return closed
   } catch (error) {
-    // Closing the connection rolls back, whatever its state is.
+    // Closing the connection rolls back in any state.
     client.release(true)
     throw error
   }
@@ -55,7 +55,7 @@ async function execute(client: PoolClient, stored: Stored): Promise<void> {
   }
 }
 
-/** Not an error of the database, so that nobody tries again: the call has its response already. */
+/** Not a database error, which would be retried: the call has its response already. */
 function refuseIfLate({ deadline }: Stored): void {
   if (deadline.aborted) throw new Error("The deadline passed before the result was stored.")
 }

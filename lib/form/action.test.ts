@@ -56,7 +56,7 @@ beforeEach(() => {
   act.mockImplementation(async () => done("Saved"))
 })
 
-test("a valid form acts once, and its result is what the form shows", async () => {
+test("a valid form acts once, and the form shows its result", async () => {
   expect(await submit(null, form())).toEqual({ ok: true, done: "Saved" })
   expect(act).toHaveBeenCalledExactlyOnceWith(
     { name: "Ann", password: "a secret", source: "a", requestId: id },
@@ -114,20 +114,20 @@ const row = {
 const submitFresh = formAction({ ...row, fresh: true, act })
 const submitAnyway = formAction({ ...row, fresh: false, act })
 
-/** What a form returns that asks for the password. */
+/** The result of a form that asks for the password. */
 function asking(error?: string) {
   const request = { method: "password", email: viewer?.email, error, retype: true }
   return { ok: false, proof: request, errors: {}, values: kept }
 }
 
-/** An account whose session proved more than ten minutes ago who is at it. */
+/** An account whose session gave its last proof of identity more than ten minutes ago. */
 beforeEach(async () => {
   const staff = await createViewer({ role: "admin", passwordHash: cheapHashOf(proof) })
   viewer = { ...staff, isFresh: false }
   hasEnded = false
 })
 
-test("a form that asks for a fresh proof acts once it is given, as a fresh session, and keeps what was typed until then", async () => {
+test("a form that asks for a fresh proof acts once it is given, as a fresh session, and keeps its input until then", async () => {
   expect(await submitFresh(null, form())).toEqual(asking())
   expect(await submitFresh(null, form({ proof: "wrong" }))).toEqual(asking("This is not your password."))
   expect(act).not.toHaveBeenCalled()
@@ -138,16 +138,16 @@ test("a form that asks for a fresh proof acts once it is given, as a fresh sessi
   )
 })
 
-test("a form that asks for a fresh proof acts at once with one, and whatever else is in its field", async () => {
+test("a form that asks for a fresh proof acts at once with one, and ignores its field", async () => {
   if (viewer) viewer = { ...viewer, isFresh: true }
   expect(await submitFresh(null, form())).toMatchObject({ ok: true })
   expect(await submitFresh(null, form({ proof: "wrong" }))).toMatchObject({ ok: true })
 })
 
-test("a form of a page that another account was signed in to does not act", async () => {
+test("a form of a page that belongs to another account does not act", async () => {
   expect(await submitAnyway(null, form({ viewerId: randomUUID() }))).toMatchObject({
     ok: false,
-    message: expect.stringContaining("of another account"),
+    message: expect.stringContaining("belongs to another account"),
     values: kept,
   })
   expect(act).not.toHaveBeenCalled()
@@ -185,11 +185,11 @@ test("a session that ends while its proof is checked does not act", async () => 
   expect(act).not.toHaveBeenCalled()
 })
 
-test("only a form with passwords says that they have to be typed again", async () => {
+test("only a form with passwords says that they must be typed again", async () => {
   expect(await submitFresh(null, form({ password: "" }))).toMatchObject({ proof: { retype: false } })
 })
 
-test.each([null, "x", { proof }, ["proof"]])("what is not a form proves nothing: %j", async (data) => {
+test.each([null, "x", { proof }, ["proof"]])("a value that is not a form proves nothing: %j", async (data) => {
   const noFields = formAction({ fields: z.object({}), permission: null, fresh: true, act })
   expect(await noFields(null, data as unknown as FormData)).toMatchObject({ ok: false, proof: { error: undefined } })
   expect(act).not.toHaveBeenCalled()

@@ -65,7 +65,7 @@ export function formAction<Fields extends z.ZodObject, Done>({
   act,
 }: {
   fields: Fields
-  /** `null` admits every signed-in account. */
+  /** `null` allows every signed-in account. */
   permission: Permission | null
   /**
    * tests/http/reviewed-proof.ts has the reason for each `false`. "second factor": only of accounts with one, because
@@ -92,13 +92,13 @@ export function formAction<Fields extends z.ZodObject, Done>({
     })
 }
 
-/** A form without the field is not from one of our pages. */
+/** A form without the field is not from a page of the product. */
 function isOfAnother(data: FormData, viewer: Viewer): boolean {
   return data instanceof FormData && data.has("viewerId") && data.get("viewerId") !== viewer.id
 }
 
 const ofAnother = refused(
-  "This page is of another account: you have signed in to a different one in this browser. Reload the page.",
+  "This page belongs to another account: you have signed in to a different one in this browser. Reload the page.",
 )
 
 const proofFields = z.object({ proof: z.string(), anotherCode: z.string(), passkey: z.string() })

@@ -14,7 +14,7 @@ export type CallingKey = Pick<User, "email" | "name" | "role" | "status"> & {
   expired: boolean
   long_ended: boolean
   unrecorded: boolean
-  /** `null`: everything that its owner may. */
+  /** `null`: all permissions of its owner. */
   scopes: readonly string[] | null
   /** `null`: all networks. */
   allowed_cidrs: readonly string[] | null

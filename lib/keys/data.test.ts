@@ -33,7 +33,7 @@ test("a text finds the names of keys with other spellings of its quotes, hyphens
   }
 })
 
-test("key and API keys find the viewer's own keys, those used last first and revoked ones last", async () => {
+test("the words key and API keys find the viewer's own keys, the last used first and revoked ones last", async () => {
   const user = await createUser()
   const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000)
   for (const [name, changes] of [

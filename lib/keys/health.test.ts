@@ -62,7 +62,7 @@ test("the form for an admin key preselects nothing, and of its presets only ever
   expect(presetsOf("user", ["read", "run"])).toBeNull()
 })
 
-test("keys are filtered by one problem or by any; what is not a problem is no filter", () => {
+test("keys are filtered by one problem or by any; other values are no filter", () => {
   const keys = [
     listedKey({ id: "healthy" }),
     listedKey({ id: "forever", expiresAt: null }),

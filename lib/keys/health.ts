@@ -29,7 +29,7 @@ type StatusFacts = Pick<ListedKey, "state" | "expiresAt" | "isReplaced" | "surfa
   owner: Pick<ListedKey["owner"], "role" | "status">
 }
 
-/** "Active" is a key whose requests are accepted, which depends on its owner, too. */
+/** An "Active" key's requests are accepted, which also depends on its owner. */
 export function keyStatus(key: StatusFacts, now: Date): { tone: "good" | "warn" | "bad" | "off"; text: string } {
   const { state, isReplaced, owner } = key
   if (state === "revoked") return { tone: "off", text: "Revoked" }

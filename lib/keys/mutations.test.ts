@@ -303,7 +303,7 @@ test(`no key is issued or rotated beyond ${maxKeys} that work or ended within ${
   expect(await rotate()).toEqual({ ok: false, reason: "too_many_kept" })
 })
 
-test("the key that a revoked key had replaced is revoked with it if asked for, and no other", async () => {
+test("the key that a revoked key had replaced is revoked with it on request, and no other", async () => {
   const user = await createUser()
   const rotated = async (old = {}) => {
     const { key: successor } = await createKey({ user, surface: "user" })

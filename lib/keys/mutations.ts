@@ -19,7 +19,7 @@ import { hashSecret, newSecret, startOf } from "./secret"
 /** Per owner and surface. */
 export const maxLiveKeys = 25
 
-/** Per owner: keys that work, or ended so lately that their usage is kept. */
+/** Per owner: keys that work, or ended so recently that their usage is kept. */
 export const maxKeys = 1_000
 
 export const keyName = plainText({ name: "Name", max: 80 })
@@ -188,7 +188,7 @@ export async function revokeKeyOfAccount(
   return revokeKeysOf(actorId, key.userId, reason, Prisma.sql`id = ${id}::uuid`)
 }
 
-/** @param actorId `null` if nobody who is signed in does it; then `via` names the cause */
+/** @param actorId `null` if no signed-in account does it; then `via` names the cause */
 export async function revoke(
   transaction: Transaction,
   actorId: OwnerId | null,

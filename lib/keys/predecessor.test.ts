@@ -14,7 +14,7 @@ const now = new Date("2026-06-15T12:00:00Z")
 
 const ago = (ms: number | null) => (ms === null ? null : new Date(now.getTime() - ms))
 
-// What is recorded as the last use can be a minute before it.
+// The recorded last use can be a minute too early.
 test.each<[string, old: number | null, successor: number | null, usual: UsualUse | undefined, expected: string]>([
   ["never used", null, null, undefined, "never"],
   ["used, and its successor never", 3 * day, null, undefined, "successor_unused"],

@@ -8,7 +8,7 @@ type PredecessorUse =
   | "successor_unused"
   /** The successor was used after it; it may be used again. */
   | "recent"
-  /** The successor was used after it, and it is silent for longer than is usual. */
+  /** The successor was used after it, and it has been unused for longer than usual. */
   | "no_longer"
 
 /** By hours: from the first to the last hour with a request, and the longest gap in between. */

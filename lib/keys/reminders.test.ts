@@ -57,7 +57,7 @@ async function setClock(time: number): Promise<void> {
   await pool().query("UPDATE clock.time SET at = $1", [new Date(time)])
 }
 
-/** Lets one instance do a round when the database's clock shows `time`. @returns the number of emails sent */
+/** Runs a round of one instance when the database's clock shows `time`. @returns the number of emails sent */
 async function roundAt(time: number): Promise<number> {
   await setClock(time)
   return remindOfExpiry(instances[0])
@@ -150,7 +150,7 @@ test("if all queued keys have ended, no email is sent, and the next one on the s
   expect(subjectsTo(user)).toHaveLength(1)
 })
 
-test("one email tells of all keys of a person that reach a threshold on the same day (UTC)", async () => {
+test("one email lists all keys of a person that reach a threshold on the same day (UTC)", async () => {
   const [user, other] = [await createUser(), await createUser()]
   const midnight = noon + 12 * hour
   const today = await Promise.all([
@@ -211,7 +211,7 @@ test.each([
   for (const user of [staff, ...others]) expect(emailsTo(user)).toEqual([])
 })
 
-test("an admin key whose owner can issue keys is nobody else's, and the owner of the service's own is in the same email", async () => {
+test("only its owner is reminded of an admin key if they can issue keys; an owner of the service has their own key in the same email", async () => {
   const [owner, staff] = [await createUser({ role: "owner" }), await createUser({ role: "bookkeeper" })]
   const banned = await createUser({ role: "owner", status: "banned" })
   const own = await keyOf(owner, { surface: "user", expires: noon + 7 * day })
@@ -281,7 +281,7 @@ test("the first round reminds of no threshold that passed before it, and later o
   expect(await roundAt(noon)).toBe(0)
   expect(await roundAt(noon + hour)).toBe(0)
   expect(await roundAt(noon + day)).toBe(1)
-  // Of those of a day and of two.
+  // The key with a day left and the key with two.
   expect(subjectsTo(user)).toEqual(["2 API keys expire soon"])
 })
 
@@ -369,7 +369,7 @@ test("a clock of the database that jumps ahead and back sends nothing twice, and
   const sent: number[] = []
   for (let time = noon; time < noon + 45 * day; time += 6 * hour)
     if ((await roundAt(time)) > 0) sent.push((time - noon) / day)
-  // The jump has sent the last reminder of the first key, and that of 30 days of the second.
+  // The jump has sent the last reminder of the first key, and the 30-day reminder of the second.
   expect(sent).toEqual([33, 39, 40])
   expect(emailsTo(user).filter((email) => email.includes(first.start))).toHaveLength(1)
   expect(emailsTo(user).filter((email) => email.includes(second.start))).toHaveLength(4)
@@ -459,7 +459,7 @@ async function withMailServer(url: string, act: () => Promise<void>): Promise<vo
   }
 }
 
-test("an email that the mail server refuses is sent later, together with what came since, and to nobody twice", async () => {
+test("an email that the mail server refuses is sent later, with the keys queued since, and to nobody twice", async () => {
   const [refused, accepted] = [await createUser(), await createUser()]
   const server = await startMailServer({
     refuse: (email) => (email.includes(refused.email) ? "mailbox unavailable" : undefined),

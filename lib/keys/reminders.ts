@@ -14,7 +14,7 @@ const reminderDays = [30, 7, 1, 0] as const
 /** After 10 minutes, 20, 40 and so on: within 22 hours. */
 const maxAttempts = 8
 
-/** A round ends after so many failures in a row: the mail server then fails for everybody. */
+/** A round ends after so many failures in a row: the mail server then fails for everyone. */
 const maxFailures = 5
 
 const keyBatch = 500
@@ -34,7 +34,7 @@ type Database = ReturnType<typeof pool>
 type Range = { days: number; reached_at: Date; after: Date; until: Date }
 
 // A threshold is looked for from where the last round ended, or from now in the first round ever. Except for the expiry
-// itself, the rest of the day (UTC) is included, so that one email of the day tells of all. A key that has passed several
+// itself, the rest of the day (UTC) is included, so that one email of the day lists all. A key that has passed several
 // thresholds has one reminder, of the nearest; one that expired more than a day ago has none. If the clock was set back,
 // the day is read again; keys in the queue are not queued twice.
 const findRanges = `
@@ -135,7 +135,7 @@ type Told = { email: string; expires_at: Date; has_expired: boolean; owner_email
 >
 
 // A reminder that was taken and not returned counts as sent, so that a process that dies loses an email instead of
-// sending it twice. A key that has reached its next threshold meanwhile is queued anew and not touched.
+// sending it twice. A key that has since reached its next threshold is queued again and not touched.
 const returnReminders = `
   WITH today AS (DELETE FROM key_reminder_days WHERE user_id = $1 AND day = utc_day($2))
   UPDATE key_reminders

@@ -68,7 +68,7 @@ test.each([
   expect(oldWorksUntil).toEqual(ms === 0 ? null : (await keyOf(key.id)).expiresAt)
 })
 
-test("the expiry of the old key is never extended, and the new key has the lifetime with which the old one was issued", async () => {
+test("the expiry of the old key is never extended, and the new key has the old one's original lifetime", async () => {
   const user = await createViewer()
   const createdAt = new Date(Date.now() - 29 * 24 * hour)
   const expiresAt = new Date(createdAt.getTime() + 30 * 24 * hour)

@@ -24,8 +24,8 @@ export type RotateResult =
   | { ok: false; reason: "predecessor_works"; until: Date }
 
 /**
- * The new key has the lifetime with which the old one was issued. The old key never ends later than before; a leaked one
- * is revoked with its own predecessor. Both keys share one spending limit.
+ * The new key has the old one's original lifetime. The old key never ends later than before; a leaked one is revoked
+ * with its own predecessor. Both keys share one spending limit.
  */
 export function rotateKey(surface: Surface, viewer: Viewer, { id, requestId, grace }: Rotation): Promise<RotateResult> {
   return asIssuer(viewer, requestId, async (transaction, now): Promise<RotateResult> => {

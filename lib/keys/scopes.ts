@@ -15,7 +15,7 @@ export function mayGive(role: string, scope: Scope): boolean {
   return isPermission(scope) ? holds(role, scope) : true
 }
 
-/** Null where there is little to choose: then every scope is preselected, and lib/keys/health.ts does not mind. */
+/** Null where there is little to choose: then every scope is preselected, and lib/keys/health.ts reports no problem. */
 export function presetsOf(surface: Surface, offered: readonly Scope[]): Readonly<Record<string, Scope[]>> | null {
   if (surface === "user" || offered.length < 2) return null
   const ofRoles = roleNames.map((role) => [role, offered.filter((scope) => mayGive(role, scope))] as const)

@@ -15,7 +15,7 @@ test.each(Object.values(keyPrefixes).flat())("keys that begin with %s are well-f
   expect(isWellFormed(secretOf(prefix, "k".repeat(43)))).toBe(true)
 })
 
-test("a prefix that is not listed is refused, whatever its checksum", () => {
+test("a prefix that is not listed is refused with any checksum", () => {
   expect(isWellFormed(secretOf("unlisted_usr_", "k".repeat(43)))).toBe(false)
 })
 
@@ -29,7 +29,7 @@ test("keys are unique and use every character of the alphabet", () => {
   expect(new Set(secrets.flatMap((secret) => [...secret.slice(kinds.user.prefix.length, -6)])).size).toBe(62)
 })
 
-test("the checksum is the CRC-32 of what precedes it, in base62", () => {
+test("the checksum is the CRC-32 of the preceding characters, in base62", () => {
   const body = `${kinds.user.prefix}${"0".repeat(43)}`
   const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
   const secret = Array.from({ length: 6 }).reduce<{ rest: number; text: string }>(

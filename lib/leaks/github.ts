@@ -60,7 +60,7 @@ async function readList(current: State): Promise<void> {
 async function textOf({ body }: Response, signal: AbortSignal): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
-  // The signal again: fetch holds the request weakly, and once that is collected its signal no longer ends the body.
+  // The signal again: fetch holds the request weakly, and after its collection the signal no longer ends the body.
   for await (const chunk of body ? Readable.fromWeb(body as ReadableStream<Uint8Array>, { signal }) : []) {
     size += chunk.byteLength
     if (size > maxListBytes) throw new Error(`more than ${maxListBytes} bytes`)

@@ -3,7 +3,7 @@ import { keyPrefixes, product } from "@/lib/product"
 import { type Surface, surfaces } from "@/lib/surfaces"
 
 // The expressions use only the syntax that RE2 and Hyperscan have, too. They have no boundaries: in JSON, notebooks and
-// URLs a letter of an escape, such as \n or %0A, can stand before a key.
+// URLs a letter of an escape, such as \n or %0A, can precede a key.
 
 function patternOfSurfaces(...of: readonly Surface[]): string {
   const prefixes = of.flatMap((surface) => keyPrefixes[surface])

@@ -11,7 +11,7 @@ import { log } from "@/lib/platform/telemetry/log"
 import { kinds } from "@/lib/surfaces"
 
 const revocations = "leaked keys"
-/** Apart, because a mail server may be slow and revocations do not wait for it. */
+/** A separate lane: a mail server may be slow, and revocations do not wait for it. */
 const emails = "emails about leaked keys"
 
 export function isReportRefused(): boolean {

@@ -42,7 +42,7 @@ async function deletionOf({ user: { id } }: Pick<Leaver, "user">) {
   return db().accountDeletion.findUnique({ where: { userId: id } })
 }
 
-/** Erases an account as the sweeper does, with time moved instead of waited for. */
+/** Erases an account as the sweeper does, and moves time instead of waiting. */
 async function eraseCompletely(leaver: Pick<Leaver, "user">): Promise<void> {
   await requestOf(leaver)
   await age(leaver, "7 days")
@@ -58,7 +58,7 @@ async function sums(): Promise<Map<string, string>> {
   return new Map(rows.map(({ key, value }) => [key, value]))
 }
 
-/** The series that differ, and the days (UTC) on which they do; those since `startedAt`, of which midnight makes two, are today. */
+/** The series that differ, with the differing days (UTC). Days since `startedAt`, two at midnight, are today. */
 async function changesOf(before: Map<string, string>, startedAt: Date): Promise<Record<string, string[]>> {
   const after = await sums()
   const today = [dayOf(startedAt), dayOf(new Date())]
@@ -74,7 +74,7 @@ function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10)
 }
 
-/** The rows of what is kept for the books and the figures, apart from the columns that the map overwrites. */
+/** The rows that are kept for the books and the figures, without the columns that the map overwrites. */
 async function books(id: string) {
   const statements = {
     ledger: "SELECT * FROM credit_entries WHERE user_id = $1 ORDER BY seq",
@@ -177,17 +177,17 @@ describe("an account that is erased", () => {
     expect(erased).toMatchObject([{ actorId: null, details: {} }])
   })
 
-  test("got an email before its address was overwritten, of which the log keeps neither address nor subject", async () => {
+  test("got an email before its address was overwritten; the log keeps neither the address nor the subject", async () => {
     const emails = await db().email.findMany({ where: { userId: leaver.user.id } })
     expect(emails.map(({ template }) => template)).toContain("account_deleted")
     for (const { to, subject } of emails) expect([to, subject]).toEqual(["deleted@invalid", "Deleted"])
   })
 })
 
-test("all figures of the time before are what they were; only the end of a subscription and of keys is added", async () => {
+test("all earlier figures stay the same; only the ends of a subscription and of keys are added", async () => {
   const leaver = await createLeaver()
   const before = await sums()
-  // Some figures are those of whole days.
+  // Some figures cover whole days.
   const midnight = Math.floor(Date.now() / 86_400_000) * 86_400_000
   const [since, until] = [midnight - 80 * 86_400_000, midnight - 1]
   const families = (await endpoints()).flatMap(({ metrics }) => metrics ?? [])
@@ -226,7 +226,7 @@ test("all figures of the time before are what they were; only the end of a subsc
   expect(await findViolations(pool(), [leaver.user.id])).toEqual([])
 })
 
-test("nothing of the next owner of an earlier address is touched, nor of whoever has one that was never confirmed", async () => {
+test("rows of an earlier address's next owner are not touched, nor rows of an address that was never confirmed", async () => {
   const email = `shared-${randomUUID()}@example.com`
   await db().waitlistEntry.create({ data: { email, note: "Written by another person", source: "website" } })
   await db().email.create({
@@ -342,7 +342,7 @@ test("more rows than a batch are erased", async () => {
   expect(rows).toEqual([{ address: "others" }])
 })
 
-test("more keys than a batch are revoked, and neither they nor an account that fails keep the others", async () => {
+test("more keys than a batch are revoked, and neither they nor an account that fails hold up the others", async () => {
   const [many, other] = [await createLeaver(), await createLeaver()]
   const keys = isLong ? 3_000 : 250
   await withoutTriggers(
@@ -383,7 +383,7 @@ test("an account that is active is never erased", async () => {
   expect(await deletionOf(leaver)).toMatchObject({ startedAt: null })
 })
 
-test("an erasure waits for nobody: another one of the same account does nothing meanwhile", async () => {
+test("an erasure does not wait: a concurrent one of the same account does nothing", async () => {
   const leaver = await createLeaver()
   await requestOf(leaver)
   await age(leaver, "7 days")

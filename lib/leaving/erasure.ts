@@ -10,8 +10,8 @@ import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { erasedHash, personalTables } from "./personal-data"
 
 // Two steps, at least a minute apart: the first one ends the account's access, and by the second one all work in progress
-// has ended. Any number of processes may do so at once. One that dies leaves the rest to a later round: every statement
-// does nothing the second time.
+// has ended. Any number of processes may do so at once. A process that dies leaves the rest to a later round: every
+// statement is idempotent.
 
 /** For one account; a later round continues. */
 const maxMs = 600_000
@@ -31,7 +31,7 @@ export async function eraseDueAccounts(): Promise<number> {
   return erased.count
 }
 
-/** One account for which the step fails does not keep the others. */
+/** An account for which the step fails does not hold up the others. */
 async function each(condition: string, step: (userId: string) => Promise<boolean>) {
   let count = 0
   let failure: unknown
@@ -108,7 +108,7 @@ async function eraseRows(name: string, table: PersonalTable, userId: string, sna
   } else if (erasure === "columns") {
     const overwriting = overwritingOf(name, table)
     if (!overwriting) return
-    // Read once from end to end: to look anew for each batch would take the square of the time.
+    // Read once from end to end: a new search for each batch would take quadratic time.
     const next = await snapshot.read({ text: `SELECT id FROM ${name} WHERE ${rows}`, values: [userId] })
     for (let found = await next(); found.length > 0; found = await next()) {
       await pool().query(overwriting, [(found as { id: string }[]).map(({ id }) => id)])
@@ -129,11 +129,11 @@ function overwritingOf(name: string, { columns }: PersonalTable): string | undef
   return `UPDATE ${name} SET ${assignments.join(", ")} WHERE id = ANY ($1::uuid[]) AND (${differences.join(" OR ")})`
 }
 
-/** The account itself comes last, because its address finds what is elsewhere. */
+/** The account itself comes last, because its address finds rows of other tables. */
 async function finish(userId: string): Promise<boolean> {
   const users = personalTables().find(([name]) => name === "users")
   const overwriting = users && overwritingOf(...users)
-  if (!overwriting) throw new Error("The map of personal data does not say what becomes of an account.")
+  if (!overwriting) throw new Error("The map of personal data has no erasure of accounts.")
   return db().$transaction(async (transaction) => {
     await lockAccounts(transaction, idIn(userId))
     const erased = await transaction.$executeRaw`

@@ -83,7 +83,7 @@ test("an export contains every marker of the columns that it exports, no other o
   expect(everything).not.toContain("user.noted")
 })
 
-test("each file is JSON with the rows of its kind, and README.txt names all of them and what is left out", async () => {
+test("each file is JSON with the rows of its kind, and README.txt names all of them and the omitted data", async () => {
   const files = await exported(leaver)
   const readme = files.get("README.txt") ?? ""
   const names = [...files.keys()].filter((name) => name !== "README.txt")
@@ -106,14 +106,14 @@ test("each file is JSON with the rows of its kind, and README.txt names all of t
   expect(JSON.parse(files.get("runs.json") ?? "")[0]).toMatchObject({ state: "settled", cost: expect.any(Number) })
 })
 
-test("an account without anything exports empty lists", async () => {
+test("an account without data exports empty lists", async () => {
   const viewer = await createViewer()
   const files = await exported({ user: await db().user.findUniqueOrThrow({ where: { id: viewer.id } }) })
   expect(JSON.parse(files.get("runs.json") ?? "")).toEqual([])
   expect(JSON.parse(files.get("sessions.json") ?? "")).toHaveLength(1)
 })
 
-test("an export contains nothing of an address that was not confirmed, or was another account's meanwhile", async () => {
+test("an export contains no rows of an unconfirmed address, or of an address that another account may have had", async () => {
   const email = `shared-${randomUUID()}@example.com`
   await db().waitlistEntry.create({ data: { email, note: "Written by another person", source: "website" } })
   await db().email.create({
@@ -152,13 +152,13 @@ async function connections(): Promise<number> {
   return rows[0].n
 }
 
-test("an export shows one moment", async () => {
+test("an export is one snapshot", async () => {
   const { id } = other.user
   const snapshot = await openSnapshot(id, 60_000)
-  await db().feedback.create({ data: { userId: id, rating: 5, message: "written meanwhile" } })
+  await db().feedback.create({ data: { userId: id, rating: 5, message: "written later" } })
   const files = unzip(await readAll(exportOf(id as OwnerId, snapshot ?? expect.fail())))
   expect(files.get("feedback.json")).toContain(other.mark("feedback.message"))
-  expect(files.get("feedback.json")).not.toContain("written meanwhile")
+  expect(files.get("feedback.json")).not.toContain("written later")
 })
 
 test("an export of which a file cannot be read fails instead of looking complete", async () => {
@@ -172,7 +172,7 @@ test("an export of which a file cannot be read fails instead of looking complete
   chunks.abort()
 })
 
-test("an export reads no further than its client, and frees its connection when that one is gone", async () => {
+test("an export reads no further than its client, and frees its connection when the client is gone", async () => {
   const large = await createLeaver()
   await addFeedback(large, 6_000)
   let rows = 0
@@ -228,7 +228,7 @@ test("a token downloads once, in its session, within five minutes, and is stored
   expect(await consumeExport(viewer, late, "192.0.2.1")).toBe(false)
 })
 
-test("an account reads every detail of the audit entries about its keys, also those that others do not", async () => {
+test("an account reads every detail of the audit entries about its keys, also the details hidden from others", async () => {
   const [owner, another] = [await createUser(), await createUser()]
   const { key } = await createKey({ user: owner, surface: "user" })
   const names = Object.keys(auditDetails)

@@ -14,7 +14,7 @@ const files: readonly File[] = personalTables().flatMap(([table, of]) =>
   "name" in of.file ? [{ table, ...of.file, of }] : [],
 )
 
-/** A ZIP that is written as it is read, a batch of rows at a time, all of one moment. */
+/** A ZIP of one snapshot, written while it is read, a batch of rows at a time. */
 export function exportOf(owner: OwnerId, snapshot: Snapshot): Chunks {
   const zip = new ZipFile()
   const output = zip.outputStream as Readable
@@ -24,7 +24,7 @@ export function exportOf(owner: OwnerId, snapshot: Snapshot): Chunks {
   for (const file of files) {
     zip.addReadStreamLazy(`${file.name}.json`, (ready) => {
       current = Readable.from(jsonOf(file, owner, snapshot), { objectMode: false })
-      // yazl passes on what it reads, and not why it cannot.
+      // yazl passes on the data of a stream, but not its errors.
       current.on("error", (error) => output.destroy(error))
       ready(null, current)
     })
@@ -80,9 +80,9 @@ function fieldOf(column: string): string {
 function readme(): string {
   const left = personalTables().flatMap(([, { file }]) => ("without" in file ? [`- ${file.without}`] : []))
   return `${[
-    `What ${product.name} stores about you, on ${plainDate(new Date())}. Each file contains JSON. Times are in UTC, and amounts of money in minor units of their currency (cents of USD); amounts in credits.json are credits.`,
+    `The data that ${product.name} stores about you, on ${plainDate(new Date())}. Each file contains JSON. Times are in UTC, and amounts of money in minor units of their currency (cents of USD); amounts in credits.json are credits.`,
     files.map(({ name, about }) => `- ${name}.json: ${about}`).join("\n"),
-    `Passwords, API keys and links are stored as hashes, which are not in these files. Neither are the names of those who work for ${product.name}, nor what you did there to other accounts.`,
+    `Passwords, API keys and links are stored as hashes, which are not in these files. The names of ${product.name} staff and your own actions on other accounts are left out, too.`,
     "These are not in the files either:",
     left.join("\n"),
     `Questions? Write to ${product.supportEmail}.`,

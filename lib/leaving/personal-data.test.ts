@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { ownerPool } from "@/tests/support/owner"
 import { personalData, personalTables } from "./personal-data"
 
-/** The columns of the database; the partitions of the request log are those of its table. */
+/** The columns of the database; partitions of the request log count as its table. */
 async function columnsOfDatabase(): Promise<string[]> {
   const { rows } = await ownerPool().query<{ name: string }>(`
     SELECT table_name || '.' || column_name AS name FROM information_schema.columns
@@ -15,8 +15,7 @@ const columnsOfMap = Object.entries(personalData).flatMap(([table, { columns }])
   return names.map((column) => `${table}.${column}`)
 })
 
-const howTo =
-  "Add it to lib/leaving/personal-data.ts: what the export says of it and what erasure does with it, or why not."
+const howTo = "Add it to lib/leaving/personal-data.ts: its export and its erasure, or the reasons against them."
 
 test("the map of personal data has every column of the database, and no other", async () => {
   const columns = await columnsOfDatabase()
@@ -68,6 +67,6 @@ test("no hash, token or secret of the schema is exported", async () => {
   const { rows } = await ownerPool().query<{ name: string }>(`
     SELECT table_name || '.' || column_name AS name FROM information_schema.columns
     WHERE table_schema = current_schema() AND data_type = 'bytea'`)
-  // A picture is the only one that is no hash.
+  // Only a picture is not a hash.
   expect(rows.map(({ name }) => name).filter((name) => exported.includes(name))).toEqual(["user_pictures.image"])
 })

@@ -23,7 +23,7 @@ import { deletedAddress } from "@/lib/platform/email/deleted-address"
 import { details as yourDetails } from "@/lib/yours/audit"
 import { tables, type YourTable } from "@/lib/yours/tables"
 
-// The export and the erasure do as this table says, and a test compares it with the columns of the database.
+// The export and the erasure follow this table, and a test compares it with the columns of the database.
 
 /** No text in the format of a key has this hash, so that a request with the key is not logged. */
 export const erasedHash = "sha256(('erased ' || id)::bytea)"
@@ -46,7 +46,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
     },
   },
   emails: {
-    // Each part has its index: the second one is that which finds parts of addresses.
+    // Each condition has its index; the second one uses the index that finds parts of addresses.
     rows: `id IN (
       SELECT id FROM emails WHERE user_id = $1::uuid
       UNION ALL
@@ -62,7 +62,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       subject: [own, sql("'Deleted'")],
       status: [own, choice],
       error: [
-        without("What the mail server said, for the operator."),
+        without("The mail server's response, for the operator."),
         // The mail server may have quoted the address.
         sql("CASE WHEN status = 'failed' THEN 'Deleted' ELSE error END"),
       ],
@@ -130,7 +130,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
   },
   pending_sign_ins: {
     rows: ofUser,
-    file: without("Sign-ins that wait for the second factor, or for what becomes of a deletion, for ten minutes."),
+    file: without("Sign-ins that wait, for ten minutes, for the second factor or the decision about a deletion."),
     erasure: "rows",
     columns: {
       token: [noFile, gone],
@@ -311,7 +311,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
   },
   key_usage: {
     rows: ofUser,
-    file: { name: "usage", about: "what your keys were used for, by hour and by day" },
+    file: { name: "usage", about: "the use of your keys, by hour and by day" },
     erasure: "columns",
     columns: {
       id: [own, id],
@@ -521,10 +521,10 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
     columns: { user_id: [noFile, id], day: [noFile, time] },
   },
   audit_entries: {
-    // Without the entries that the account is not told of.
+    // Without the entries that the account does not see.
     rows: `action <> 'user.noted' AND target_id = ANY (ARRAY(
       SELECT $1::uuid::text UNION ALL SELECT id::text FROM api_keys WHERE user_id = $1::uuid))`,
-    file: { name: "activity", about: "what happened to your account and your keys" },
+    file: { name: "activity", about: "the events of your account and your keys" },
     erasure: "columns",
     columns: {
       id: [own, id],
@@ -543,7 +543,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
           "CASE WHEN action IN ('user.banned', 'user.unbanned', 'user.closed') THEN details - 'reason' ELSE details END",
         ),
         kept(
-          "The log shows who did what from where, and nobody can change it. It contains no names and email addresses. Who reads what: see auditDetails.",
+          "The log shows actors, actions and addresses, and nobody can change it. It contains no names and email addresses. auditDetails has the readers of each detail.",
         ),
       ],
       created_at: [own, time],
@@ -551,7 +551,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
   },
   account_deletions: {
     rows: ofUser,
-    file: without("The deletion of your account: whoever exports data has an account that is not to be deleted."),
+    file: without("The deletion of your account: while one is scheduled, no data can be exported."),
     erasure: "columns",
     columns: {
       user_id: [noFile, id],
@@ -586,7 +586,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
   },
 
   plans: {
-    nothing: "What the product sells.",
+    nothing: "The plans that the product sells.",
     columns: ["id", "name", "amount", "currency", "interval", "credits", "created_at", "retired_at", "managed"],
   },
   daily_sums: {
@@ -598,7 +598,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
     columns: ["series", "day", "label", "sublabel", "n", "amount"],
   },
   key_reminder_progress: {
-    nothing: "Up to when the sweeper has looked for keys that expire.",
+    nothing: "The time up to which the sweeper has looked for keys that expire.",
     columns: ["days", "reached_at"],
   },
   passkey_challenges: {
@@ -614,7 +614,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
     columns: ["id", "expires"],
   },
   schema_version: {
-    nothing: "Which version migrated the database.",
+    nothing: "The version that migrated the database.",
     columns: ["id", "migrated_by", "oldest_build", "migrated_at"],
   },
   _prisma_migrations: {
@@ -637,7 +637,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
  * Entries of earlier builds, which nobody can change, have the list itself.
  */
 export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
-  // Where the person was who acted: see audit_entries.
+  // The actor's address: see audit_entries.
   address: "everyone",
   // The networks that may use a key.
   addresses: "owner",
@@ -658,7 +658,7 @@ export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
   ownerId: "everyone",
   passkey: "everyone",
   provider: "everyone",
-  // Not those of bans and closings in an export: see audit_entries.
+  // An export has no reasons of bans and closures: see audit_entries.
   reason: "everyone",
   requestsPerMinute: "everyone",
   scopes: "everyone",
@@ -673,7 +673,7 @@ export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
   ...yourDetails,
 }
 
-/** The details of an audit entry for those who read the log. One that is not in the map is left out. */
+/** The details of an audit entry for readers of the log. A detail that is not in the map is left out. */
 export function detailsForReaders(details: unknown): unknown {
   const known = Object.entries(details ?? {}).filter(([name]) => Object.hasOwn(auditDetails, name))
   return Object.fromEntries(

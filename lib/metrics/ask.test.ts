@@ -26,7 +26,7 @@ const partly = { since: now.getTime() - 89.7 * day + 1234, until: now.getTime() 
 
 beforeAll(async () => {
   await seed(ownerPool(), { users: 150, now })
-  // On the first day of the range, before it begins.
+  // On the first day of the range, before its start.
   const createdAt = new Date(partly.since - 3_600_000)
   const { id: userId } = await createUser({ createdAt })
   await createSubscription({ userId, planId: (await createPlan()).id, createdAt })
@@ -44,7 +44,7 @@ const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12 * amount END"
 const monthOf = (time: string) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM')`
 const ofCohort = {
   cohort: `(SELECT ${monthOf("u.created_at")} FROM users u WHERE u.id = user_id)`,
-  // Not split by currency, beside measures that are.
+  // Not split by currency, next to measures that are.
   currency: "NULL",
 }
 const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at)) / 86400"
@@ -211,7 +211,7 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
 
 type Values = Map<string, number | null>
 
-/** The values of a measure in a period by dimensions; those that are 0 are left out. */
+/** The values of a measure in a period by dimensions; zeros are left out. */
 async function valuesOf(
   measure: string,
   keys: readonly string[],
@@ -272,7 +272,7 @@ function jsonOf(values: readonly (string | null)[]): string {
 
 const choices = families.flatMap((family) => Object.keys(family.measures).map((measure) => ({ family, measure })))
 
-// Those of a removed module have one too.
+// A measure of a removed module has one too.
 test("every measure has a reference", () => {
   expect(Object.keys(references)).toEqual(expect.arrayContaining(choices.map(({ measure }) => measure)))
 })
@@ -352,7 +352,7 @@ test("a question that reads too many rows of parts of days is refused, and one a
   }
 })
 
-test("the hours of today until now equal plain queries, with what is dated later", async () => {
+test("the hours of today until now equal plain queries, including rows that are dated later", async () => {
   const { id: userId } = await createUser({ createdAt: new Date(Date.now() + 1_000) })
   for (const ms of [-day, -1, 0, 1, 60_000]) await createOrder({ userId, createdAt: new Date(Date.now() + ms) })
   const family = families.find(({ name }) => name === "orders") ?? expect.fail()

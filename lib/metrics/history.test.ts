@@ -4,7 +4,7 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
 import { ownerDb, ownerPool } from "@/tests/support/owner"
 
-// What happened stays what it was: later changes do not change the figures of days that are over.
+// Later changes do not change the figures of past days.
 
 const day = 86_400_000
 const today = Math.floor(Date.now() / day) * day
@@ -101,7 +101,7 @@ test("two refunds of one order stand on their own days, and one that failed is t
   ])
 })
 
-test("the database refuses to change what has happened", async () => {
+test("the database refuses to change past events", async () => {
   const { id } = await createSubscription({ userId, planId, currency, createdAt: ago(30) })
   const update = (data: object) => db().subscription.update({ where: { id }, data })
   for (const terms of [{ amount: 1 }, { currency: "usd" }, { interval: "year" }, { createdAt: ago(3) }]) {

@@ -27,7 +27,7 @@ function entriesOf(targetId: string) {
   })
 }
 
-test("a picture replaces the one before under another version, and is removed; each is audited once", async () => {
+test("a picture replaces the previous one under another version, and is removed; each is audited once", async () => {
   const { id, sessionId } = await createViewer()
   const shown = async () => (await findViewer({ sub: id, sid: sessionId }))?.picture
   expect(await shown()).toBeNull()
@@ -42,7 +42,7 @@ test("a picture replaces the one before under another version, and is removed; e
   expect(await entriesOf(id)).toEqual([changed, changed, removed].map((action) => ({ actorId: id, action })))
 })
 
-test("a picture that is refused leaves the one before, and no entry", async () => {
+test("a picture that is refused leaves the previous one, and no entry", async () => {
   const { id } = await createUser()
   const { version } = await createPicture(id)
   const save = (blob: Blob | null) => savePicture(id as OwnerId, async () => blob)
@@ -67,7 +67,7 @@ test("an account uploads a limited number of pictures an hour; a file beyond it 
   expect(reads).toBe(limits.picturesAccount.tokens)
 })
 
-test("staff who manage accounts remove a customer's picture, but not that of an owner", async () => {
+test("staff who manage accounts remove a customer's picture, but not an owner's", async () => {
   const [admin, support] = [await createUser({ role: "admin" }), await createUser({ role: "support" })]
   const [customer, owner] = [await createUser(), await createUser({ role: "owner" })]
   for (const { id } of [customer, owner]) await createPicture(id)
@@ -80,7 +80,7 @@ test("staff who manage accounts remove a customer's picture, but not that of an 
   expect(await entriesOf(customer.id)).toEqual([{ actorId: admin.id, action: "user.picture_removed" }])
 })
 
-test("a picture is found by its account and by who may read accounts", async () => {
+test("a picture is found by its account and by staff who may read accounts", async () => {
   const owner = await createUser()
   const { version, image } = await createPicture(owner.id)
   const seenBy = async (role: string, id = randomUUID()) =>

@@ -44,7 +44,7 @@ test.each(Object.entries(kinds))("a %s becomes a square WebP of its middle", asy
 
 test("a photo is upright, and does not say where it was taken", async () => {
   const place = { IFD3: { GPSLatitudeRef: "N", GPSLatitude: "51/1 30/1 0/1" }, IFD0: { Make: "A camera" } }
-  // Orientation 6: the left of what the camera stored is the top.
+  // Orientation 6: the left side of the stored picture is the top.
   const photo = await halves().withExif(place).withMetadata({ orientation: 6 }).jpeg().toBuffer()
   expect((await sharp(photo).metadata()).orientation).toBe(6)
   const image = await imageOf(photo)
@@ -56,7 +56,7 @@ test("a photo is upright, and does not say where it was taken", async () => {
   expect((await sharp(await imageOf(located)).metadata()).exif).toBeUndefined()
 })
 
-test("of a WebP that moves, the first picture is taken", async () => {
+test("the first frame of an animated WebP is taken", async () => {
   const frames = await Promise.all(
     [red, blue].map((background) =>
       sharp({ create: { width: 64, height: 64, channels: 3, background } })
@@ -80,7 +80,7 @@ test.each<[string, () => Promise<Uint8Array> | Uint8Array]>([
   ["an SVG", () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
   ["HTML", () => Buffer.from("<!doctype html><script>alert(1)</script>")],
   ["HEIC", () => Buffer.from("\0\0\0\x18ftypheic\0\0\0\0")],
-])("%s is not a picture, whatever its name says", async (_what, make) => {
+])("%s is not a picture under any name", async (_what, make) => {
   expect(await reasonOf(await make())).toBe("wrong_type")
 })
 
@@ -114,7 +114,7 @@ function blackPng(side: number): Buffer {
 test("a small file of 400 million pixels is refused before they are decoded", async () => {
   const [picture, bomb] = [blackPng(4_000), blackPng(20_000)]
   expect(bomb.length).toBeLessThan(100_000)
-  // Of all threads: the time on the clock depends on what else runs.
+  // CPU time of all threads: wall-clock time depends on other processes.
   const cpuOf = async (bytes: Buffer, outcome: string) => {
     const before = process.cpuUsage()
     expect(await reasonOf(bytes)).toBe(outcome)

@@ -48,7 +48,7 @@ test.each([
   ["/_next/static/.%2e/../docs/admin#x", "/docs/admin"],
   ["/docs/admin#/..?a", "/docs/admin"],
   ["/../../x/..", "/"],
-])("%s is resolved before anything is decided by the path", async (target, url) => {
+])("%s is resolved before any decision by the path", async (target, url) => {
   expect(await received(target)).toMatchObject({ url, address: "127.0.0.1" })
 })
 

@@ -4,7 +4,7 @@ import { isUndefinedTable } from "@/lib/platform/postgres/schema-version"
 import { money } from "@/lib/platform/text/money"
 import { monthsPaidPerYear, planCurrencies, planIntervals, plans } from "@/lib/product"
 
-/** A row of the database, as lib/product.ts has it. */
+/** A row of the database, as defined in lib/product.ts. */
 export type SoldPlan = ReturnType<typeof planOf>
 
 export function planOf(
@@ -29,7 +29,7 @@ export async function refusalByPlans(database: Pick<Pool, "query">): Promise<str
     return before === after ? [] : [`${stored.id} is ${before}, and not ${after}`]
   })
   if (changes.length === 0) return undefined
-  return `the terms of a plan do not change, and lib/product.ts has others than the database: ${changes.join("; ")}. Give the plan a new slug, and the former one is retired (docs/billing.md). A demo takes other terms with npm run demo -- --reset.`
+  return `the terms of a plan cannot change, but lib/product.ts differs from the database: ${changes.join("; ")}. Give the plan a new slug; this retires the old one (docs/billing.md). In a demo, npm run demo -- --reset applies the new terms.`
 }
 
 async function readPlans(database: Pick<Pool, "query">): Promise<SoldPlan[]> {

@@ -26,7 +26,7 @@ export type KeyActivity = {
   total: Requests & { firstAt: Date | null; lastAt: Date | null; entries: number }
   /** Most rows first. */
   routes: ReachedRoute[]
-  /** Newest first: a new address may be that of somebody else. At most `maxEntries`, as of the entries. */
+  /** Newest first: a new address may be somebody else's. At most `maxEntries`, as of the entries. */
   addresses: ReachedAddress[]
   entries: ReachEntry[]
 }

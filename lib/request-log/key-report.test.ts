@@ -52,7 +52,7 @@ test.each([
   },
 )
 
-describe("what a key did", () => {
+describe("the activity of a key", () => {
   test("is added up by endpoint, by address, by both and in all, and holds nothing of another key", async () => {
     const key = await keyWith([
       { rows: 100, address: home },

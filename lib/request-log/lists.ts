@@ -79,7 +79,7 @@ export const usageRow = z.object({
   unit: usageUnit.describe("The length of the period"),
   createdAt: timestamp.describe(`The start of the period; kept for ${usageDays} days`),
   requests: count.describe("Logged requests, including rejected ones"),
-  errors: count.describe("Those with a status of 400 or more"),
+  errors: count.describe("Requests with a status of 400 or more"),
   rows: count.describe("Rows of data in the responses"),
   credits: credits.describe("Credits that the responses say were charged"),
   under10Ms: count.describe("Requests that took less than 10 ms"),
@@ -87,7 +87,7 @@ export const usageRow = z.object({
   under250Ms: count.describe("Requests that took 50 to 249 ms"),
   under1000Ms: count.describe("Requests that took 250 to 999 ms; the others took longer"),
   unlogged: count.describe(
-    `Requests in no other number: failures above ${failuresPerMinute} in a minute of a key, account or address, keys that ended long ago, and what could not be stored`,
+    `Requests in no other number: failures above ${failuresPerMinute} in a minute of a key, account or address, keys that ended long ago, and requests that could not be stored`,
   ),
 })
 

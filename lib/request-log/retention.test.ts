@@ -25,7 +25,7 @@ async function keyUsedAt(...times: readonly Date[]) {
   return { keyId: key.id }
 }
 
-test("a day that is no longer shown is dropped with its sums, and what the key did in all stays", async () => {
+test("a day that is no longer shown is dropped with its sums, and the total activity of the key stays", async () => {
   const first = firstLoggedDay()
   const key = await keyUsedAt(new Date(first.getTime() - 1), first, new Date())
   expect(await dropOldRequests()).toBe(1)
@@ -52,7 +52,7 @@ test("usage by hour and by day is kept for 400 days", async () => {
   ])
 })
 
-test("what a key did is deleted 400 days after its end", async () => {
+test("the activity of a key is deleted 400 days after the key's end", async () => {
   const ago = (days: number) => new Date(Date.now() - days * day)
   const ends = [
     ...[{}, { revokedAt: ago(usageDays - 1) }, { expiresAt: ago(usageDays - 1) }],
@@ -76,7 +76,7 @@ test("a server whose clock is ahead drops nothing", async () => {
   expect(await db().keyUsage.count({ where: key })).toBe(2)
 })
 
-test("a day that is not over is not dropped, whatever day the caller names", async () => {
+test("a day that is not over is not dropped, even if the caller names a later day", async () => {
   const key = await keyUsedAt(new Date(Date.now() - day), new Date())
   const drop = "SELECT drop_request_log_day('2999-01-01') AS dropped"
   while ((await pool().query(drop)).rows[0].dropped);

@@ -35,7 +35,7 @@ async function logged(keyId: string) {
   return db().keyRequest.findMany({ where: { keyId }, orderBy: [{ createdAt: "asc" }, { id: "asc" }] })
 }
 
-test("a request is logged with what it read, and never with its secrets or values", async () => {
+test("a request is logged with its endpoint, outcome and parameter names, and never with secrets or values", async () => {
   const { user, key, secret, send } = await caller("user")
   await send(readOrders, `/api/v1/me/orders?limit=7&since=2026-01-01`, {
     headers: {
@@ -128,7 +128,7 @@ test("of the failed requests with a key, 300 a minute are logged and the others 
 test.each([
   ["an account", (number: number) => `198.51.100.${number}`],
   ["an address", () => "2001:db8:0:7::1"],
-])("of the failed requests of %s, 300 a minute are logged, whatever keys they were sent with", async (of, address) => {
+])("of the failed requests of %s, 300 a minute are logged, with all keys together", async (of, address) => {
   const account = await createUser()
   const keyId: { in: string[] } = { in: [] }
   for (let number = 0; number < 4; number++) {
@@ -145,7 +145,7 @@ test.each([
   expect(await db().keyRequest.count({ where: { keyId } })).toBe(300)
 })
 
-test("a request with a key that ended so long ago that nothing of it is kept is counted", async () => {
+test("a request with a key that ended too long ago for the log is counted", async () => {
   const ended = new Date(Date.now() - (usageDays + 1) * 86_400_000)
   const { key, send } = await caller("user", { createdAt: ended, revokedAt: ended })
   expect((await send(readAccount, "/api/v1/me")).status).toBe(401)
@@ -193,7 +193,7 @@ async function whileLocked(act: () => Promise<void>): Promise<void> {
 
 const fakeTimeouts = { toFake: ["setTimeout", "clearTimeout"] } satisfies Parameters<typeof vi.useFakeTimers>[0]
 
-test("while the log is locked, no response waits, 10,000 requests are held, and those beyond are counted", async () => {
+test("while the log is locked, no response waits, 10,000 requests are held, and further ones are counted", async () => {
   const { key } = await caller("user")
   const request = requestWith(key, { createdAt: new Date() })
   const unlogged = async () => (await metrics().unlogged.get()).values[0]?.value ?? 0

@@ -12,7 +12,7 @@ import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
 
 // The log of requests with keys. Entries wait in memory and are written in batches over a connection of their own, so a
-// slow, full or unreachable database never delays or fails a response. What is lost is counted per key and hour.
+// slow, full or unreachable database never delays or fails a response. Lost entries are counted per key and hour.
 
 export type LoggedRequest = {
   keyId: string
@@ -26,7 +26,7 @@ export type LoggedRequest = {
   ms: number
   rows: number
   credits: number
-  /** The whole address, not only its network. */
+  /** The whole address, not just its network. */
   address: string | undefined
   userAgent: string | null
   /** Names, not values, of the parameters that the endpoint declares. */

@@ -34,7 +34,7 @@ const line = (action: string, { id }: { id: string }, role?: string) => signedLi
 
 const after = (choices: Choices) => db().$transaction((transaction) => afterRestore(transaction, choices))
 
-/** The actions of these lines that are lost, each with what does it again. */
+/** The lost actions of these lines, each with its remedy. */
 async function lostIn(...lines: readonly object[]) {
   const { lostEntries } = await after({ evidence: await readEvidence([await logFile(...lines)]) })
   return lostEntries.map(({ action, again }) => [action, again])
@@ -42,7 +42,7 @@ async function lostIn(...lines: readonly object[]) {
 
 const page = ({ id }: { id: string }, query: string) => `${env().BASE_URL}/admin/users/${id}?${query}`
 
-/** All that lost actions could change. */
+/** Everything that lost actions could change. */
 async function state() {
   return [
     await db().user.findMany({ orderBy: { id: "asc" } }),
@@ -52,7 +52,7 @@ async function state() {
   ]
 }
 
-test("each lost action is listed with the command or the page that does it again, and nothing is done", async () => {
+test("each lost action is listed with the command or the page that repeats it, and nothing is executed", async () => {
   const user = await createUser({ passwordHash: "a hash", email: `o'brien.${randomUUID()}@example.com` })
   const [banned, leaving] = [await createUser({ status: "banned" }), await account()]
   const dueAt = new Date(Date.now() + 30 * 86_400_000)
@@ -82,7 +82,7 @@ test("each lost action is listed with the command or the page that does it again
   expect(rowActions).toContain("revoke")
 })
 
-test("what may be forged is listed without anything to follow, and does not count as the last action", async () => {
+test("a line that may be forged is listed without a remedy, and does not count as the last action", async () => {
   const user = await account()
   const verified = line("user.banned", user)
   const { signature: _, at: __, ...unsigned } = line("user.unbanned", user)
@@ -96,7 +96,7 @@ test("what may be forged is listed without anything to follow, and does not coun
   expect(await state()).toEqual(before)
 })
 
-test("of several actions about the same on an account, the last one says what to do", async () => {
+test("of several actions of one kind on an account, the last one decides the remedy", async () => {
   const [banned, unbanned, lowered, erased] = [await account(), await account(), await account(), await account()]
   expect(
     await lostIn(
@@ -125,7 +125,7 @@ test("of several actions about the same on an account, the last one says what to
   ])
 })
 
-test("what people did again or undid since is listed without anything to do", async () => {
+test("actions that people have since repeated or undone are listed without a remedy", async () => {
   const [unbanned, raised, returned] = [await account(), await account(), await account()]
   const { key } = await createKey({ user: unbanned, surface: "user" })
   const lines = [
@@ -146,7 +146,7 @@ test("what people did again or undid since is listed without anything to do", as
   expect((await lostIn(...lines)).map(([, again]) => again)).toEqual(lines.map(() => undefined))
 })
 
-test("what the audit log has is not lost, and an account or key that is gone needs nothing", async () => {
+test("an action in the audit log is not lost, and a missing account or key needs no remedy", async () => {
   const user = await account()
   const { key } = await createKey({ user, surface: "user" })
   await revokeKeyOfAccount(owner.id, { id: key.id, reason: "leaked" })
@@ -159,7 +159,7 @@ test("what the audit log has is not lost, and an account or key that is gone nee
   ])
 })
 
-test("keys that --revoke revoked are not to be revoked once more", async () => {
+test("keys that --revoke revoked are not listed for revocation again", async () => {
   const { key } = await createKey({ user: await account("admin"), surface: "admin" })
   const evidence = await readEvidence([await logFile(line("api_key.revoked", key))])
   const { lostEntries, revoked } = await after({ evidence, revokeAll: "admin" })
@@ -203,7 +203,7 @@ test("without logs, all admin keys or all keys are revoked if the operator asks 
   expect((await after({ revokeAll: "all" })).working).toEqual({ admin: 0, user: 0 })
 })
 
-test("the moment is that of the newest row, also the second time", async () => {
+test("the moment is the time of the newest row, also the second time", async () => {
   const viewer = await createViewer()
   const limits = { scopes: ["read" as const], addresses: [], requestsPerMinute: null }
   const form = { requestId: randomUUID(), name: "Key", expires: "never" as const, date: null, ...limits }

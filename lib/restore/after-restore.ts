@@ -7,8 +7,8 @@ import type { Evidence, ToldEntry, ToldRun } from "./evidence"
 import type { Trust } from "./log-lines"
 import { findRemedies, type LostEntry } from "./remedies"
 
-// A restored database differs from what people were told. Access that ends without a log is ended here. What only a log
-// knows is listed and left to a person: no log is worth more than those who can write to it.
+// A restored database has forgotten changes that were already confirmed. Access that can end without a log is ended
+// here. Changes that only a log has are listed for a person to decide: log lines can be forged.
 
 export type Outcome = {
   moment: Date
@@ -23,7 +23,7 @@ export type Choices = {
   /** Undefined: the time of the newest row. */
   moment?: Date | undefined
   evidence?: Evidence | undefined
-  /** For when nobody knows which of the keys that work were revoked since. */
+  /** For when nobody knows which of the working keys were revoked since. */
   revokeAll?: "admin" | "all" | undefined
 }
 
@@ -82,7 +82,7 @@ async function lackedRuns(transaction: Transaction, told: readonly ToldRun[]): P
   return told.filter(({ id }) => !kept.has(id)).sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** Clients were told of settled runs only. */
+/** Clients got responses about settled runs only. */
 export function findKeptRuns(database: Pick<Transaction, "$queryRaw">, ids: string[]): Promise<{ id: string }[]> {
   return database.$queryRaw`SELECT id FROM runs WHERE id = ANY (${ids}::uuid[]) AND state = 'settled'`
 }

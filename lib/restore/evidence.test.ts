@@ -22,20 +22,20 @@ async function trustIn(...lines: readonly (object | string)[]) {
   return (await readEvidence([await logFile(...lines)])).entries.map(({ trust }) => trust)
 }
 
-test("a run that was told and replayed is one run with its credits", async () => {
+test("a run with a response and a replay is one run with its credits", async () => {
   const files = [await logFile(told(3, 0)), await logFile(told(2, 7), told(5, 0))]
   const { runs } = await readEvidence(files)
   const time = at(2).toISOString()
   expect(runs).toEqual([{ id, accountId, keyId, credits: 7, time, trust: "verified" }])
 })
 
-test("entries are in the order of their ids, whatever servers and files they are from", async () => {
+test("entries are in the order of their ids, also from several servers and files", async () => {
   const [first, second] = [banned(2), banned(1)]
   const { entries } = await readEvidence([await logFile(second), await logFile(first)])
   expect(entries.map(({ entryId }) => entryId)).toEqual([first.entryId, second.entryId])
 })
 
-test("what stands before a line is skipped, and so are lines of others, also half ones", async () => {
+test("text before a line is skipped, and so are lines of other programs, also half ones", async () => {
   const others = ['{"time":"2026', '{"event":5}', "{}"]
   const { runs, damaged } = await readEvidence([
     await logFile("Process 1 listens", `web-1  | ${JSON.stringify(told(1, 2))}`, ...others),
@@ -43,15 +43,17 @@ test("what stands before a line is skipped, and so are lines of others, also hal
   expect([runs.length, damaged]).toEqual([1, 0])
 })
 
-test("the times are those of the first and the last verified line", async () => {
+test("the times come from the first and the last verified line", async () => {
   const others = [unsigned(banned(1)), banned(9, "x".repeat(32)), { time: at(8).toISOString(), event: "printed" }]
   const { from, to } = await readEvidence([await logFile(told(4, 1), ...others), await logFile(banned(2))])
   expect([from, to]).toEqual([at(2).toISOString(), at(4).toISOString()])
 })
 
-test("a file without a line of a server is refused, also beside one that has some", async () => {
+test("a file without a line of a server is refused, also together with one that has some", async () => {
   for (const foreign of [await logFile("\u001f\u008b\u0000{}", "no line of a server"), await logFile()]) {
-    await expect(readEvidence([await logFile(told(1, 2)), foreign])).rejects.toThrow(`${foreign}: no line is one of a`)
+    await expect(readEvidence([await logFile(told(1, 2)), foreign])).rejects.toThrow(
+      `${foreign}: no line is from a server`,
+    )
   }
 })
 
@@ -63,7 +65,7 @@ const day = (shift: number) =>
 test.each([
   ["half a line", JSON.stringify(told(1, 2)).slice(0, -9)],
   [
-    "two lines in one another",
+    "a line within another line",
     `{"level":"info","time":"2026-01-31T{"level":"info","time":"${line.time}","event":"request"}`,
   ],
   ["an entry without its id", { ...line, entryId: undefined }],
@@ -77,7 +79,7 @@ test.each([
   ["a verified line from before the product", signedLine("audited", entryOf("user.banned", id), { at: day(-1) })],
   ["an unsigned line from before the product", unsigned({ ...line, time: day(-1).toISOString() })],
   ["another line from before the product", { level: "info", time: day(-1).toISOString(), event: "printed" }],
-])("%s is counted as damaged, and says nothing", async (_, damagedLine) => {
+])("%s is counted as damaged and ignored", async (_, damagedLine) => {
   const { runs, entries, from, damaged } = await readEvidence([await logFile(told(2, 3), damagedLine)])
   expect([runs.length, entries, from, damaged]).toEqual([1, [], at(2).toISOString(), 1])
 })
@@ -136,7 +138,7 @@ test.each(["request", "sign_in_refused", "user.banned", "database_restored"])(
   },
 )
 
-test("lines that a former secret signed are verified while LOG_SECRETS has it", async () => {
+test("lines that an earlier secret signed are verified while LOG_SECRETS has it", async () => {
   const former = "f".repeat(32)
   const lines = [banned(1, former), banned(2)]
   expect(await trustIn(...lines)).toEqual(["forged", "verified"])
@@ -144,7 +146,7 @@ test("lines that a former secret signed are verified while LOG_SECRETS has it", 
   expect(await trustIn(...lines)).toEqual(["verified", "verified"])
 })
 
-test("a verified line that stands there again is one entry, also with another unsigned time", async () => {
+test("a repeated verified line is one entry, also with another unsigned time", async () => {
   expect(await trustIn(line, line, { ...line, time: at(5).toISOString(), pid: 9 })).toEqual(["verified"])
 })
 
@@ -168,7 +170,7 @@ test("a line without a signature is from before lines were signed only if it is 
   expect(await trustIn(...lines, banned(2, "x".repeat(32)))).toEqual(["forged", "forged", "forged"])
 })
 
-test("of runs that the database has, no more are held than it is asked about at once", async () => {
+test("no more runs that the database has are held in memory than one query asks for", async () => {
   const kept = told(1, 2)
   const many = Array.from({ length: 25_000 }, () => ({ ...kept, run: { id: randomUUID(), accountId, credits: 2 } }))
   const asked: number[] = []

@@ -17,7 +17,7 @@ export type Evidence = {
 /** The runs of a month would not fit into memory. */
 const batch = 10_000
 
-/** @param findKept returns those of the runs that the database has; they are left out */
+/** @param findKept returns the runs that the database has; they are left out */
 export async function readEvidence(
   files: readonly string[],
   findKept: (ids: string[]) => Promise<Iterable<string>> = async () => [],
@@ -32,7 +32,7 @@ export async function readEvidence(
   const damaged = await readLog(files, async (told, trust) => {
     if (trust === "verified" && (!from || told.time < from)) from = told.time
     if (trust === "verified" && told.time > to) to = told.time
-    // A line that stands there twice is one entry. Another line with the same id does not hide it.
+    // A repeated line is one entry. Another line with the same id does not hide it.
     if (told.event === "audited") entries.set(trust + JSON.stringify(told), { ...told, trust })
     if (told.event !== "request") return
     const { keyId, time, run } = told

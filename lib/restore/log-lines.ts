@@ -81,13 +81,13 @@ export async function readLog(
       if (!(at >= earliest && at <= latest)) damaged++
       else if (told) await take(told, trustOf(told, secrets))
     }
-    // With the other files alone, nobody would be told what is in this one, which may be compressed.
-    if (isForeign) throw new Error(`${file}: no line is one of a server's log.`)
+    // Otherwise the contents of this file, which may be compressed, would be missing without notice.
+    if (isForeign) throw new Error(`${file}: no line is from a server's log.`)
   }
   return damaged
 }
 
-/** No server of this product wrote a line before. */
+/** No server of this product wrote an earlier line. */
 async function firstMigrationAt(): Promise<number> {
   const [name = ""] = await ownMigrations()
   return Date.parse(name.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d).*$/, "$1-$2-$3T$4:$5:$6Z"))

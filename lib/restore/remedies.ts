@@ -5,7 +5,7 @@ import type { Transaction } from "@/lib/platform/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { ToldEntry } from "./evidence"
 
-/** `again`: the command, or the address in the console, that does the action again; undefined if it needs nothing. */
+/** `again`: the command, or the page of the console, that repeats the action; undefined if none is needed. */
 export type LostEntry = ToldEntry & { accountId: string | null; again: string | undefined }
 
 type Account = { id: string; email: string; status: string; isLeaving: boolean }
@@ -52,7 +52,7 @@ function quoted(email: string): string {
   return /^[\w.+@-]+$/.test(email) ? email : `'${email.replaceAll("'", "'\\''")}'`
 }
 
-/** Forged entries have no remedy, nor actions that people did again or undid since. @param lost in order of time */
+/** Forged entries and actions that were since repeated or undone have no remedy. @param lost in order of time */
 export async function findRemedies(transaction: Transaction, lost: readonly ToldEntry[]): Promise<LostEntry[]> {
   const last = new Map<string, ToldEntry>()
   for (const entry of lost) {
@@ -88,7 +88,7 @@ function byId<Row extends { id: string }>(rows: readonly Row[]): Map<string, Row
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** The action may have been done again: after an earlier call, or because it was rolled back after its line. */
+/** The action may have been repeated: after an earlier call, or because it was rolled back after its line. */
 async function isSuperseded(transaction: Transaction, entry: ToldEntry): Promise<boolean> {
   const { entryId, targetId } = entry
   const about = remedyOf(entry)?.about

@@ -26,7 +26,7 @@ async function issue(viewer: Viewer, name: string): Promise<string> {
   return issued.id
 }
 
-test("an account reads what happened to it and its keys, the latest first, without who of staff it was and what they typed; staff read who it was", async () => {
+test("an account reads its own and its keys' events, the latest first, without the names and texts of staff; staff read the names", async () => {
   const [viewer, staff] = [await account(), await account("owner")]
   const marker = randomUUID()
   await auditSignIn(viewer.id, "password", address)
@@ -87,7 +87,7 @@ test("staff read that an admin key was created, but not its name, which its owne
   expect(await recentActivity(owner.id)).toMatchObject([{ sentence: "Key “Board report” created by you" }])
 })
 
-test("every action has a sentence for the log, which says neither who acted nor on which key", () => {
+test("every action has a sentence for the log, which names neither the actor nor the key", () => {
   for (const action of auditActions) expect(sentenceInLog({ action }), action).not.toMatch(/\.| by |“/)
   const details = { surface: "user", amount: 1500 }
   expect(sentenceInLog({ action: "api_key.revoked", details })).toBe("Key revoked")
@@ -114,7 +114,7 @@ test("staff read sign-ins in a row as one line, unless they differ in their way 
   ])
 })
 
-test("an account reads nothing about others, not even what it did to them itself", async () => {
+test("an account reads nothing about others, not even its own actions on them", async () => {
   const [viewer, other] = [await account("owner"), await account()]
   const { key } = await createKey({ user: other, surface: "user" })
   await auditSignIn(other.id, "password", address)
@@ -125,7 +125,7 @@ test("an account reads nothing about others, not even what it did to them itself
   expect(await recentActivity(viewer.id)).toEqual([])
 })
 
-test("of thirty failed sign-ins the latest five are read, and what happened before and after them", async () => {
+test("of thirty failed sign-ins the latest five are read, and the events before and after them", async () => {
   const { id } = await account()
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
   const entry = { targetType: "user", targetId: id }

@@ -15,7 +15,7 @@ export type TooMany = { ok: false; reason: "too_many"; retryAfterSeconds: number
 /** @param account its email address, or the id of a sign-up */
 export async function countAttempt(account: string, client: Client): Promise<TooMany | null> {
   const refused = await countAddress(client)
-  // An address without attempts left does not use up those of accounts.
+  // An address without attempts left does not use up the attempts of accounts.
   if (refused) return refused
   const byAccount = await consume("signInAccount", await countedAs(account, client))
   return byAccount.allowed ? null : tooMany(byAccount)
@@ -41,7 +41,7 @@ type DeviceOwner = Pick<User, "id" | "passwordHash" | "factorsVersion">
 
 /**
  * A new password or second factor makes it invalid. Otherwise an attacker who took over an account would keep guessing
- * separately after its owner has it back, or could make many browsers known before.
+ * separately after its owner has it back, or could make many browsers known first.
  */
 export function deviceFor(user: DeviceOwner, id: string, secret = signingSecret()): string {
   const signed = `device ${id} ${user.id} ${user.passwordHash} ${user.factorsVersion}`

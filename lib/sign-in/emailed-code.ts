@@ -17,7 +17,7 @@ type CodeSent = { ok: true } | { ok: false; reason: "no_email" | "not_sent" } | 
 export async function sendCode({ id, email }: Pick<User, "id" | "email">, sessionId: string): Promise<CodeSent> {
   if (!deliversEmails()) return { ok: false, reason: "no_email" }
   const bySession = await consume("proofCodesSession", sessionId)
-  // A session without codes left does not use up those of the others.
+  // A session without codes left does not use up the codes of the others.
   if (!bySession.allowed) return tooMany(bySession)
   const byAccount = await consume("proofCodesAccount", id)
   if (!byAccount.allowed) return tooMany(byAccount)

@@ -34,7 +34,7 @@ function check(
 }
 type Client = { address: string }
 
-/** What the form asks for. */
+/** The proof that the form asks for. */
 const asked = (method: string, error?: unknown) => ({ ok: false, request: expect.objectContaining({ method, error }) })
 const askedForCode = (error?: unknown) => asked("emailed code", error)
 
@@ -62,7 +62,7 @@ function failures(viewer: Viewer) {
   return db().auditEntry.findMany({ where: { targetId: viewer.id, action: "user.proof_failed" } })
 }
 
-test("the password proves who it is, and sends no email", async () => {
+test("the password proves the identity, and sends no email", async () => {
   const viewer = await withPassword()
   expect(await check(viewer)).toEqual(asked("password"))
   expect(await check(viewer, password)).toEqual(right)
@@ -88,7 +88,7 @@ test("the password of another account proves nothing", async () => {
   expect(await check(await withPassword(), another)).toEqual(asked("password", "This is not your password."))
 })
 
-test("an account without a password is sent a code once, which proves who it is, and is not stored as it is", async () => {
+test("an account without a password is sent a code once, which proves the identity and is not stored in plain text", async () => {
   const viewer = await withoutPassword()
   const code = await codeFor(viewer)
   expect(code).toMatch(/^\d{8}$/)
@@ -211,7 +211,7 @@ test("a wrong code counts as a sign-in attempt", async () => {
   expect(await check(viewer, code)).toEqual(askedForCode(expect.stringMatching(/^Too many attempts\. Try again/)))
 })
 
-test("a code that could not be sent is said so, and the next form sends another", async () => {
+test("the form says that a code could not be sent, and the next form sends another", async () => {
   const viewer = await withoutPassword()
   vi.mocked(sendEmail).mockResolvedValueOnce(false)
   expect(await check(viewer)).toEqual(askedForCode("The email with the code was not sent. Try again in a moment."))
@@ -244,7 +244,7 @@ async function optionsOf(viewer: Viewer) {
   return passkey.options
 }
 
-test("an account with a second factor proves who it is by that alone: its password no longer counts", async () => {
+test("an account with a second factor proves its identity by that alone: its password no longer counts", async () => {
   const viewer = await withPassword()
   const secret = await createApp(viewer.id)
   expect(await check(viewer)).toMatchObject({
@@ -271,7 +271,7 @@ test("an account with a second factor and no password is sent no code", async ()
   expect(received.emails).toEqual([])
 })
 
-test("a passkey proves who it is, once and in the browser that asked; so does a recovery code, whose use is reported", async () => {
+test("a passkey proves the identity, once and in the browser that asked; so does a recovery code, whose use is reported", async () => {
   const viewer = await withPassword()
   const { authenticator, recoveryCodes = [] } = await createPasskey(viewer)
   const [other, passkey] = [await elsewhere(viewer), authenticator.sign(await optionsOf(viewer))]
@@ -291,7 +291,7 @@ test("the passkey of another account proves nothing, nor does one that was signe
   const [own, foreign] = [await createPasskey(viewer), await createPasskey(other)]
   const options = await optionsOf(viewer)
   const asIfForeign = { ...options, allowCredentials: (await optionsOf(other)).allowCredentials ?? [] }
-  const refused = askedForFactor("This passkey is not one of your account.")
+  const refused = askedForFactor("This passkey does not belong to your account.")
   expect(await check(viewer, "", { passkey: foreign.authenticator.sign(asIfForeign) })).toEqual(refused)
   const signIn = own.authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
   const expired = askedForFactor("This took too long. Use the passkey again.")

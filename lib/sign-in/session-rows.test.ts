@@ -102,7 +102,7 @@ test.each<[SignInMethod, fresh: boolean]>([
   ["passkey", true],
   ["password reset", true],
   ["github", false],
-])("a sign-in by %s to an account that is to be deleted is no session before that is undone", async (via, isFresh) => {
+])("a sign-in by %s to an account with a scheduled deletion gets no session before the undo", async (via, isFresh) => {
   const user = await leaver()
   const token = await pendingOf(user, via)
   expect(await findPendingSignIn(token)).toMatchObject({ via, factor: null, step: "deletion" })
@@ -123,7 +123,7 @@ test.each<[SignInMethod, fresh: boolean]>([
   else expect(age).toBeNull()
 })
 
-test("a sign-in to an account that is to be deleted asks for the second factor first, and keeps it", async () => {
+test("a sign-in to an account with a scheduled deletion asks for the second factor first, and keeps it", async () => {
   const user = await leaver({ twoFactor: true })
   const token = await pendingOf(user, "github")
   expect(await findPendingSignIn(token)).toMatchObject({ step: "factor" })
@@ -247,7 +247,7 @@ test("a session is recorded as seen at most once a minute", async () => {
   expect(await seen(earlier.id)).toBeGreaterThan(earlier.lastSeenAt.getTime())
 })
 
-test("an account lists its live sessions and ends one or all others, never those of another account", async () => {
+test("an account lists its live sessions and ends one or all others, and no sessions of another account", async () => {
   const user = await createUser()
   const [current, second, third] = [await createRow(user), await createRow(user), await createRow(user)]
   await createRow(user, { lastSeenAt: ago(15 * 24) })
@@ -270,7 +270,7 @@ test("an account lists its live sessions and ends one or all others, never those
   ).toMatchObject([{ details: { count: 1 } }, { details: { count: 2 } }])
 })
 
-test("an unknown session is nobody", async () => {
+test("an unknown session has no viewer", async () => {
   expect(await findViewer({ sub: randomUUID(), sid: randomUUID() })).toBeNull()
 })
 
@@ -321,7 +321,7 @@ test("a proof is fresh for ten minutes, by the clock of the database", async () 
   expect([await isFresh(await age(590)), await isFresh(await age(610))]).toEqual([true, false])
 })
 
-test("a proof is that of its session and of the cookie that it made: not of another one, nor of a copy from before", async () => {
+test("a proof belongs to its session and to the cookie that it made, not to another session or an earlier copy", async () => {
   const user = await createUser()
   const [token, other] = [await tokenOf("github", user), await tokenOf("github", user)]
   const viewer = await findViewer(token)
@@ -330,7 +330,7 @@ test("a proof is that of its session and of the cookie that it made: not of anot
   expect(await isFresh(proved)).toBe(true)
   expect(await isFresh({ ...other, proved: proved?.proved })).toBe(false)
   expect(await findViewer(token)).toMatchObject({ id: user.id, isFresh: false })
-  // Neither is a session that proved nothing, whatever its cookie says.
+  // A session without a proof is not fresh, even if its cookie says so.
   expect(await isFresh({ ...other, proved: Date.now() })).toBe(false)
 })
 

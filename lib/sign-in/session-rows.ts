@@ -44,7 +44,7 @@ const proving: Record<SignInMethod, boolean> = {
 
 const provingMethods = (Object.keys(proving) as SignInMethod[]).filter((via) => proving[via])
 
-/** `proved`: of the last proof, in milliseconds. A copy of the cookie from before it, maybe stolen, gains nothing by it. */
+/** `proved`: time of the last proof, in milliseconds. An earlier copy of the cookie, maybe stolen, lacks the proof. */
 export type SessionToken = { sub: string; sid: string; proved?: number | undefined }
 
 type Found = Omit<Viewer, "sessionId" | "grantedRole"> & { idleSeconds: number }

@@ -33,7 +33,7 @@ test("the right password signs in with any spelling of the address", async () =>
   }
 })
 
-test("a wrong password, an unknown address, an account without a password and empty input get the same result, but for the account", async () => {
+test("a wrong password, an unknown address, an account without a password and empty input get the same result, except for the account", async () => {
   const { id, email } = await createUser({ passwordHash })
   const social = await createUser({ passwordHash: null })
   const attempts = [
@@ -115,7 +115,7 @@ test("attempts from an address are limited across accounts", async () => {
   expect(await signInWithPassword({ email, address: address() })).toMatchObject({ reason: "wrong" })
 })
 
-test("an address without attempts left does not use up those of an account", async () => {
+test("an address without attempts left does not use up the attempts of an account", async () => {
   const from = address()
   await useUp("signInAddress", from)
   const { email } = await createUser({ passwordHash })

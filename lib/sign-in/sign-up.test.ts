@@ -114,7 +114,7 @@ test("the password of a sign-up leads to the same page, whether its address has 
   expect(owner).toMatchObject({ ok: true, user: { email } })
 })
 
-test("guesses of the password on a link are limited as those of a sign-in", async () => {
+test("guesses of the password on a link are limited like sign-in attempts", async () => {
   const { id, password } = await signUpAndSend()
   const token = lastToken()
   for (let attempt = 0; attempt < limits.signInAccount.tokens; attempt++) await consume("signInAccount", id)
@@ -158,7 +158,7 @@ test("an address that has an account is told so by email, and gets neither a lin
   expect(await db().user.findUniqueOrThrow({ where: { email } })).toMatchObject({ passwordHash })
 })
 
-test("the email to an unverified address contains no text that its writer chose", async () => {
+test("the email to an unverified address contains no text that a person typed", async () => {
   const { email } = await signUpAndSend({ name: "Win a prize at evil.example" })
   expect(received.emails.join()).toContain(email)
   expect(received.emails.join()).not.toMatch(/prize|evil/)

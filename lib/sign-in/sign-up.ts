@@ -81,7 +81,7 @@ async function replaceToken(id: string, token: string): Promise<string | null> {
   return replaced?.token ?? null
 }
 
-/** Looking does not confirm the sign-up: mail scanners open links, too. */
+/** Opening the link does not confirm the sign-up: mail scanners open links, too. */
 export function findSignUp(token: string): Promise<SignUp | null> {
   return live(Prisma.sql`token = ${hashOf(token)}`)
 }
@@ -112,7 +112,7 @@ type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "in
 
 /**
  * The link proves that its reader has the address; the browser that signed up, or the password, proves that the reader
- * signed up. Anybody can sign up with another person's address, and its owner must not confirm a password of theirs. A
+ * signed up. Anybody can sign up with another person's address, and its owner must not confirm the other's password. A
  * link that somebody else caused confirms the browser's own sign-up with its password: nobody is kept from signing up.
  */
 export async function confirmSignUp(

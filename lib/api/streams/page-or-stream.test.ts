@@ -6,7 +6,7 @@ import { authorize, countRequest, findKeyIn } from "../authenticate"
 import { ndjson } from "./formats"
 import { readingOf } from "./page-or-stream"
 
-test("a stream asks again for every permission that it needed, not only for the endpoint's", async () => {
+test("a stream checks again every permission that it needed, including the endpoint's", async () => {
   const { key, secret } = await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })
   const url = new URL("http://localhost:3000")
   const request = new Request(url, { headers: { "x-api-key": secret, accept: "application/x-ndjson" } })

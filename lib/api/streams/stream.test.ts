@@ -29,7 +29,7 @@ import { openChunks, openStream, type Reader } from "./stream"
 const never = 3_600_000
 const times = { maxMs: never, checkEveryMs: never, paceMs: never, lastLineMs: never }
 
-/** Nobody waits for a slot of the test before. */
+/** No reader of the previous test still waits for a slot. */
 afterEach(() => {
   delete singletons.streams
 })
@@ -178,7 +178,7 @@ test("an empty list is a line of names in CSV, and the total in NDJSON", async (
   }
 })
 
-test("a stream shows one moment: rows that are added or changed while it is read are not in it", async () => {
+test("a stream is one snapshot: it has no rows that are added or changed while it is read", async () => {
   const list = await listOf(1_200)
   const { first, chunks, ended } = await begin(list, ndjson)
   expect(linesOf(first)).toHaveLength(500)
@@ -208,7 +208,7 @@ test("a stream ends after its time as incomplete, also while the client does not
   await expect(readRest(asCsv.chunks)).rejects.toThrow("The stream is incomplete.")
 })
 
-test("unless other times are given, a reader is checked every five seconds, and a stream ends after ten minutes", async () => {
+test("by default a reader is checked every five seconds, and a stream ends after ten minutes", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] })
   onTestFinished(() => void vi.useRealTimers())
   const check = vi.fn(async () => {})
@@ -287,7 +287,7 @@ test("a list that is opened only after the deadline of its request is closed aga
 const endings: [string, (opened: Awaited<ReturnType<typeof begin>>, abort: () => void) => unknown][] = [
   ["complete", ({ chunks }) => readRest(chunks)],
   ["canceled", ({ chunks }) => chunks.cancel()],
-  ["without its client, of which only the signal tells", (_opened, abort) => abort()],
+  ["without its client, which only the signal reports", (_opened, abort) => abort()],
 ]
 
 test.each(endings)("a stream that is %s frees its slot and its connection", async (_name, finish) => {
@@ -359,7 +359,7 @@ test("an account exports its data while its streams are read", () => {
   for (const slot of slots) slot.leave()
 })
 
-test.each(kinds)("an account leaves a slot of each kind to others, whichever keys it uses: %s", (kind) => {
+test.each(kinds)("an account leaves a slot of each kind to others, with any of its keys: %s", (kind) => {
   const account = randomUUID()
   const own = () => readerWith({ kind, account })
   const slots = Array.from({ length: maxStreams[kind].account }, () => taken(own()))
@@ -368,7 +368,7 @@ test.each(kinds)("an account leaves a slot of each kind to others, whichever key
   for (const slot of slots) slot.leave()
 })
 
-test("a free slot is kept for the account that was refused first, for as long as it tries again", () => {
+test("a free slot is kept for the account that was refused first, as long as it keeps trying", () => {
   vi.useFakeTimers({ toFake: ["performance"] })
   onTestFinished(() => void vi.useRealTimers())
   const kind = "customer"

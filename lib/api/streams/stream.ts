@@ -226,7 +226,7 @@ function start(
 
   /** Does nothing to a stream that was sent. */
   function breakOff(): void {
-    // Next logs other errors as those of a route.
+    // Next logs any other error as a route's.
     controller?.error(new DOMException("The stream is incomplete.", "AbortError"))
     resetConnection(request.headers)
   }
@@ -246,7 +246,7 @@ function start(
   }
 }
 
-/** On average over a window that each chunk moves on. The time in which the next chunk is read does not count. */
+/** The average over a sliding window that each chunk advances. The time to read the next chunk does not count. */
 function paceOf(windowMs: number) {
   let leftMs = windowMs
   let waitingSince: number | undefined = performance.now()

@@ -34,6 +34,6 @@ test.each([
   ["j-ohn@gmail.com", "j-ohn@gmail.com"],
   ["j.ohn@notpm.me", "j.ohn@notpm.me"],
   ["john@gmail.com.example", "john@gmail.com.example"],
-])("emails to %s are limited as those to %s", (email, mailbox) => {
+])("emails to %s are limited like emails to %s", (email, mailbox) => {
   expect(mailboxOf(email)).toBe(mailbox)
 })

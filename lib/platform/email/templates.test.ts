@@ -122,7 +122,7 @@ test("the reply to feedback quotes its first 500 characters, and names the suppo
   expect(long.text).toContain(`> ${"😀".repeat(500)}…\n`)
 })
 
-test("the reply to feedback quotes nothing where addresses are not verified", async () => {
+test("the reply to feedback has no quote where addresses are unverified", async () => {
   const verifies = env().VERIFY_EMAIL
   Object.assign(env(), { VERIFY_EMAIL: "off" })
   const { text } = await render(templates.feedback_reply({ sentAt: new Date(0), message: "Typed", reply: "Thanks." }))
@@ -130,7 +130,7 @@ test("the reply to feedback quotes nothing where addresses are not verified", as
   expect(text).not.toContain("Typed")
 })
 
-test("the templates whose emails the limit may drop are those that anybody can request with the address, and those whose sender is told", () => {
+test("the limit may drop emails that anybody can request with the address, and emails whose sender is told", () => {
   const isOurs = (name: string) => !Object.hasOwn(yours.facts, name)
   const droppable = names.filter((name) => isOurs(name) && !emailOf(name).security && !emailOf(name).limited)
   expect(droppable.sort()).toEqual([
@@ -157,7 +157,7 @@ test("every template with a token or a code is confidential", () => {
   expect(names.filter((name) => emailOf(name).confidential)).toEqual(withToken)
 })
 
-test("the colors of emails are those of pages", () => {
+test("emails have the colors of pages", () => {
   const css = readFileSync(join(root, "app/globals.css"), "utf8")
   for (const [index, palette] of [colors.light, colors.dark].entries()) {
     for (const [name, [lightness, chroma, hue]] of Object.entries(palette)) {

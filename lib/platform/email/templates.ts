@@ -159,7 +159,7 @@ export const templates = {
   account_deleted: () => ({
     subject: "Your account was deleted",
     body: [
-      "Your account was deleted, as announced a week ago. Its API keys are revoked, its subscription has ended, and what identifies you is being erased.",
+      "Your account was deleted, as announced a week ago. Its API keys are revoked, its subscription has ended, and your personal data is being erased.",
       "Payments and credits stay in our books without your name. In a few minutes you can sign up again with this address.",
     ],
     because: `this was the address of an account at ${env().BASE_URL}`,
@@ -198,7 +198,7 @@ export const templates = {
     subject: `${factorNames[factor]} was removed from your account`,
     body: [
       `You can no longer sign in to your account with this ${factor === "app" ? "app" : "passkey"}. All other browsers were signed out.`,
-      "If this was not you, change your password and look at what can sign in to your account.",
+      "If this was not you, change your password and check the sign-in methods of your account.",
       { label: "Open your security settings", url: urlOf("/account/security") },
     ],
     security: true,
@@ -235,7 +235,7 @@ export const templates = {
     subject: "New recovery codes were created",
     body: [
       "The recovery codes of your account were replaced. Earlier ones no longer work.",
-      "If this was not you, change your password and look at what can sign in to your account.",
+      "If this was not you, change your password and check the sign-in methods of your account.",
       { label: "Open your security settings", url: urlOf("/account/security") },
     ],
     security: true,

@@ -15,7 +15,7 @@ type AccessLogEntry = {
   keyId?: string | undefined
   client?: string | undefined
   code?: string | undefined
-  /** With it `after-restore` finds the runs that a restored database lacks. */
+  /** `after-restore` uses it to find the runs that a restored database lacks. */
   run?: { id: string; accountId: string; credits: number } | undefined
 }
 

@@ -19,7 +19,7 @@ let nonces = 0
 let status: number
 let lastPart: string
 
-/** In place of proxy.ts and Next: a render writes what it knows of its request, and its nonce twice. */
+/** In place of proxy.ts and Next: a render writes the URL and headers of its request, and its nonce twice. */
 const server = createServer((request, response) => {
   const nonce = `nonce${nonces++}x`
   response.setHeader("content-security-policy", `script-src 'nonce-${nonce}'`)
@@ -82,7 +82,7 @@ test("the reference of each surface is a document", () => {
   )
 })
 
-test("nothing that a client sends but its theme is in the document that others get", async () => {
+test("the document that others get contains nothing from a client except its theme", async () => {
   const hostile = {
     host: "hostile.example",
     "x-forwarded-host": "hostile.example",

@@ -4,14 +4,14 @@ import { singleton } from "@/lib/singleton"
 import { cookieName } from "./cookies"
 import type { Theme } from "./theme"
 
-// Pages that are the same for everybody except for the theme. Each process renders them once: a render blocks the
-// process, and anybody may ask for it.
+// Pages that are the same for everyone except for the theme. Each process renders them once: a render blocks the
+// process, and anybody may request it.
 
 export const documentPaths = ["/docs", "/docs/admin", "/docs/user", "/docs/leaks"]
 
 const themes: readonly Theme[] = ["light", "dark"]
 
-/** Next's router loads the page anew when the response is no data. */
+/** Next's router reloads the page when the response is no data. */
 export const routerHeader = "x-from-router"
 
 const kept = ["connection", "upgrade", "content-length", "transfer-encoding", "accept-encoding", "x-forwarded-for"]

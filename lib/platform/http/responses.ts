@@ -39,7 +39,7 @@ export function markRead(headers: Headers): void {
   if (response) unread().delete(response)
 }
 
-/** Turns Next's 500 for a form with unreadable arguments into a 400. No function of ours has run then. */
+/** Turns Next's 500 for a form with unreadable arguments into a 400. No code of the product has run then. */
 export function refuseUnreadable({ headers }: IncomingMessage, response: ServerResponse): void {
   const isAction = headers["next-action"] !== undefined
   if (!isAction && !headers["content-type"]?.startsWith("multipart/form-data")) return

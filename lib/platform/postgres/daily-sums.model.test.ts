@@ -291,7 +291,7 @@ const transaction: fc.Arbitrary<Transaction> = fc.record({
 const script = fc.array(transaction, { minLength: 5, maxLength: 25, size: "max" })
 const range = fc.tuple(timestamp, timestamp).map((bounds) => bounds.sort())
 
-/** What all connections do concurrently, and the ranges that are compared. */
+/** The concurrent steps of all connections, and the ranges that are compared. */
 const scenario = fc.record({
   scripts: fc.array(script, { minLength: writers, maxLength: writers }),
   folders: fc.nat(2),

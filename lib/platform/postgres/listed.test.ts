@@ -104,7 +104,7 @@ test.each([
   }
 })
 
-/** Changes what is filtered by, and folds a part of the changes. */
+/** Changes filtered columns, and folds a part of the changes. */
 async function change(): Promise<void> {
   await pool().query(
     "UPDATE orders SET status = 'partially_refunded', refunded_amount = 1, refunded_at = paid_at + interval '40 days' WHERE status = 'paid' AND amount > 1 AND get_byte(decode(md5(id::text), 'hex'), 0) % 5 = 0",

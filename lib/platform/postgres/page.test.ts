@@ -42,7 +42,7 @@ test.each(["asc", "desc"] as const)(
   },
 )
 
-test("of a costly condition, a large table counts a part and says so, a small one counts all", async () => {
+test("under a costly condition, a large table counts a part and says so, and a small one counts all", async () => {
   const { id: userId } = await createUser()
   for (let count = 0; count < 5; count++) await createOrder({ userId })
   const read = (rows: number, counted: number) => {

@@ -18,13 +18,13 @@ test("a database that is too new for this build is reported with the version to 
   await ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ($1, $2)", [by, oldest])
 })
 
-test("a database without the table of versions is ready as before it", async () => {
+test("a database without the table of versions is ready", async () => {
   await ownerPool().query("ALTER TABLE schema_version RENAME TO renamed")
   expect(await readiness()).toEqual({ ready: true })
   await ownerPool().query("ALTER TABLE renamed RENAME TO schema_version")
 })
 
-test("a role that may not read the table of versions is ready as before it", async () => {
+test("a database whose role may not read the table of versions is ready", async () => {
   const { username } = new URL(env().DATABASE_URL)
   await ownerPool().query(`REVOKE SELECT ON schema_version FROM ${username}`)
   expect(await readiness()).toEqual({ ready: true })

@@ -12,7 +12,7 @@ export async function readSchemaVersion(database: Pick<Pool, "query">): Promise<
     )
     return rows[0]
   } catch (error) {
-    // `db:migrate` of a build from before this table takes the right to read it away.
+    // `db:migrate` of a build from before this table revokes the right to read it.
     if (isUndefinedTable(error) || isForbidden(error)) return undefined
     throw error
   }

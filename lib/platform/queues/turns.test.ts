@@ -18,7 +18,7 @@ const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), 
 
 afterEach(async () => {
   expect(await findViolations(observer)).toEqual([])
-  // Nothing is kept for accounts without running tasks.
+  // Only accounts with running tasks are kept.
   expect(singleton("turns", () => new Map())).toEqual(new Map())
 })
 
@@ -130,7 +130,7 @@ test.each([
   expect(results).toMatchObject(many(12, () => ({ status })))
 })
 
-test("runs that exceed the deadline in the queue are never reserved, and those at the row are released", async () => {
+test("runs that exceed the deadline in the queue are never reserved, and runs at the row are released", async () => {
   const account = await customer()
   const tooLate = new Error("Too late")
   const { opened, open: exceed } = gate()
@@ -167,7 +167,7 @@ test("a run whose work is done settles before the runs that wait to start", asyn
     await nextTurn()
   })
   expect([await first, ...results]).toMatchObject([{ ok: true }, ...many(8, () => succeeded)])
-  // Before the first settlement, only its own run and those at the row are reserved, and one for each place they left.
+  // Before the first settlement, only its own run, the runs at the row, and one for each place they left are reserved.
   expect((await ledgerOf(account)).entries.indexOf("settle")).toBeLessThanOrEqual(1 + 2 * maxRunning())
 })
 
@@ -182,7 +182,7 @@ test("while 200 runs of an account wait, its new runs are refused, and nobody el
   expect(await call(busy)).toMatchObject({ ok: true })
 })
 
-test("of one account three tasks run at once with ten connections: first those that close runs, then the others, each in their order", async () => {
+test("of one account three tasks run at once with ten connections: first tasks that close runs, then the others, each in their order", async () => {
   const account = "account" as OwnerId
   const started: string[] = []
   const running: (() => void)[] = []

@@ -60,7 +60,7 @@ test("behind trusted networks the first untrusted entry from the right is used; 
   expect(addressBehind(proxies, "10.0.0.9", "203.0.113.7:55555, [2001:db8:f::2]:443")).toBe("203.0.113.7")
 })
 
-test("a request from elsewhere than the trusted networks counts by its socket, whatever it forwards", () => {
+test("a request from outside the trusted networks counts by its socket, and its forwarded addresses are ignored", () => {
   for (const forwarded of ["203.0.113.7", "203.0.113.7, 10.0.0.1", "10.0.0.9"]) {
     expect(addressBehind("10.0.0.0/8", "192.0.2.1", forwarded)).toBe("192.0.2.1")
     expect(addressBehind("10.0.0.0/8", "2001:db8::9", forwarded)).toBe("2001:db8::/64")

@@ -23,7 +23,7 @@ export const limits = {
   /** The window is shorter than a link's lifetime, so the last link still works. */
   resetAccount: { tokens: 3, windowSeconds: 2700 },
   proofCodesSession: { tokens: 5, windowSeconds: 900 },
-  /** Higher, so that a stolen session leaves codes to the owner's. */
+  /** Higher, so that a stolen session leaves codes to the owner's sessions. */
   proofCodesAccount: { tokens: 15, windowSeconds: 900 },
   /** Links per mailbox, and changes of address per account. */
   verificationAccount: { tokens: 3, windowSeconds: 900 },

@@ -76,7 +76,7 @@ function adapt(connected: () => Promise<Redis | Cluster>): UpstashRedis {
   return adapter as unknown as UpstashRedis
 }
 
-/** The keys of two windows differ in what follows their last colon; the hash tag keeps them on one node of a cluster. */
+/** The keys of two windows differ after their last colon; the hash tag keeps them on one node of a cluster. */
 function inOneSlot(keys: readonly string[]): string[] {
   return keys.map((key) => {
     const end = key.lastIndexOf(":")

@@ -15,7 +15,7 @@ import { hidden, isHidden, isShownAgain, requestId, secret, several, textsOf } f
 
 const fields = z.object({ name: z.string(), file: z.string(), missing: z.string() })
 
-test("a form's texts are those of its fields and nothing else", () => {
+test("a form contains the texts of its fields and nothing else", () => {
   const form = new FormData()
   form.set("name", "Nova")
   form.set("$ACTION_ID", "1")
@@ -29,7 +29,7 @@ test("a form's several checkboxes of one name are a line each", () => {
   expect(textsOf(fields, form)).toEqual({ name: "Nova\nAnn", file: "", missing: "" })
 })
 
-test("a field of several values counts each once, and refuses too many before it looks at any", () => {
+test("a field of several values counts each once, and refuses too many before it checks any", () => {
   const field = several(3, z.array(z.string().regex(/^[abc]$/, "Write a, b or c.")))
   expect(field.parse(" a,b\n\na , c\n")).toEqual(["a", "b", "c"])
   const messages = (text: string) => field.safeParse(text).error?.issues.map(({ message }) => message)

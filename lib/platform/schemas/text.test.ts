@@ -33,7 +33,7 @@ test("text with an API key is refused", () => {
   expect(refusal(plainParagraphs({ name: "Name", max: 200 }), `why does\n${key}\nnot work?`)).toContain("API key")
 })
 
-test("plainText drops marks of direction, and plainParagraphs refuses those that reorder text", () => {
+test("plainText drops marks of direction, and plainParagraphs refuses marks that reorder text", () => {
   expect(name.parse("\u202aA\u200en\u2067n\u2069\u202c \u200f")).toBe("Ann")
   expect(refusal(name, "\u200e")).toContain("must not be empty")
   expect(refusal(message, "a\u202eb")).toContain("control characters")

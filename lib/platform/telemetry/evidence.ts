@@ -2,7 +2,7 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import { env, secretsIn } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
-// Others collect and keep logs, and can add lines. `after-restore` and `audit:verify` believe only signed lines.
+// Other systems collect and keep logs, and can add lines. `after-restore` and `audit:verify` believe only signed lines.
 
 export type Evidence = {
   request: { keyId: string; run: { id: string; accountId: string; credits: number } }

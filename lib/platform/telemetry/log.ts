@@ -27,7 +27,7 @@ export function log(): Logger {
             // Warnings and errors are written before the process can crash.
             if (level >= 40) this.flush()
           },
-          // In JSON such a character can only be in a string. A terminal would obey it.
+          // In JSON such a character can only be in a string. A terminal would execute it.
           streamWrite: (line) =>
             line.replace(unsafe, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`),
         },

@@ -41,7 +41,7 @@ export function metrics() {
       unsealed: new Gauge({
         ...named(
           "audit_unsealed_timestamp_seconds",
-          "When the first day of the audit log started that is not sealed; 0 in a process that has not run this job",
+          "Start of the first unsealed day of the audit log; 0 in a process that has not run this job",
         ),
         // Other processes, which do not sweep, have 0.
         aggregator: "max",

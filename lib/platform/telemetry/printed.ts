@@ -27,7 +27,7 @@ export function logWhatIsPrinted(): void {
   })
 }
 
-/** For the operator who starts the server. The line contains nothing of a client. */
+/** For the operator who starts the server. The line contains no input of a client. */
 export function tell(stream: Stream, line: string): void {
   const originals = singletons.printed as Record<Stream, Write> | undefined
   const write = originals?.[stream] ?? originalOf(stream)

@@ -25,7 +25,7 @@ test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1+1", "＋1", "�
   "%j is not a formula: an apostrophe marks it as text",
   (text) => {
     expect(csvLine([text])).toMatch(/^"'/)
-    // Some spreadsheets take a semicolon or a tab for a separator, even in quotes.
+    // Some spreadsheets treat a semicolon or a tab as a separator, even in quotes.
     expect(csvLine([`a;${text}`])).toContain("a;'")
   },
 )

@@ -8,7 +8,7 @@ export function csvLine(cells: readonly unknown[]): string {
   return `${cells.map(cellOf).join(",")}\r\n`
 }
 
-/** Text can be a formula at its start, and after a character that some spreadsheets take for a separator. */
+/** Text can be a formula at its start, and after a character that some spreadsheets treat as a separator. */
 const formula = /(^(?=\s*[=+\-@＝＋－＠]|[\t\n])|[;\t\n](?=[=+\-@＝＋－＠\t\n]))/g
 
 /** Most cells match, and this test is much faster than the rest. */

@@ -1,4 +1,4 @@
-// Some characters are invisible or reorder the text around them, so that people read something else than programs do.
+// Some characters are invisible or reorder the text around them, so that people and programs read different texts.
 
 /** England, Scotland and Wales: a black flag, followed by tags. */
 export const flagsOfTags =

@@ -54,7 +54,7 @@ test("two passwords are hashed at once, which leaves two of Node's threads for o
   expect(progress.verified).toBe(8)
 })
 
-test("of 16 passwords from one address, only those that are being hashed delay another address", async () => {
+test("of 16 passwords from one address, only the passwords that are being hashed delay another address", async () => {
   const enter = passwordQueue()
   const started: string[] = []
   const hash = async (id: string) => {

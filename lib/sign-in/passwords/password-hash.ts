@@ -22,7 +22,7 @@ const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scr
 export class TooManyPasswords extends Error {}
 
 /**
- * @param address the client's, whose hashes take turns with those of others
+ * @param address the client's; its hashes take turns with other clients'
  * @param account goes before others, because the browser has signed in to it before; see `knownTo`
  * @throws TooManyPasswords
  */
@@ -65,7 +65,7 @@ export function passwordQueue() {
   return singleton("password-queue", () => fairQueue(bounds))
 }
 
-/** One connection may have all networks of an IPv6 /48, each of which counts as a client elsewhere. */
+/** One connection may have all networks of an IPv6 /48. Elsewhere, each counts as a client. */
 function siteOf(address: string): string {
   return address.includes(":") ? address.split(":").slice(0, 3).join(":") : address
 }

@@ -57,7 +57,7 @@ function storeToken(email: string, token: string): Promise<string | undefined> {
   })
 }
 
-/** Looking does not consume the token: mail scanners open links, too. */
+/** Opening the link does not consume the token: mail scanners open links, too. */
 export async function addressOf(token: string): Promise<string | undefined> {
   return (await accountOf(token))?.email
 }

@@ -104,7 +104,7 @@ test("the connection of another account is not disconnected", async () => {
   expect(await db().providerAccount.count({ where: { id } })).toBe(1)
 })
 
-test("the last way in stays, also when two are disconnected at once", async () => {
+test("the last sign-in method stays, also when two are disconnected at once", async () => {
   const viewer = await newViewer({ passwordHash: null })
   const ids = [await createConnection(viewer.id), await createConnection(viewer.id, { provider: "google" })]
   const results = await Promise.all(ids.map(({ id }) => disconnectProvider(viewer, id)))
@@ -112,7 +112,7 @@ test("the last way in stays, also when two are disconnected at once", async () =
   expect((await waysIn(viewer.id)).providers).toMatchObject([{ isLast: true }])
 })
 
-test("a provider that is not available is no way in", async () => {
+test("a provider that is not available is no sign-in method", async () => {
   const viewer = await newViewer({ passwordHash: null })
   const google = await createConnection(viewer.id, { provider: "google" })
   const github = await createConnection(viewer.id)
@@ -129,7 +129,7 @@ test("a password is confirmed as a sign-in attempt; an account without one canno
     { ok: false, reason: "wrong" },
     { ok: false, reason: "wrong" },
   ])
-  // Whoever submits an empty field has not tried a password.
+  // An empty field is no attempt.
   expect(await attempt("")).toEqual({ ok: false, reason: "wrong" })
   for (let count = 4; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
   expect(await attempt(password)).toMatchObject({ ok: true })

@@ -58,7 +58,7 @@ export async function consumeAppCode(userId: string, typed: string): Promise<boo
   }
   const step = stepOf(secret, typed)
   if (step === undefined) return false
-  // The app may have been replaced meanwhile.
+  // The app may have been replaced in between.
   const { count } = await db().authenticatorApp.updateMany({
     where: { userId, createdAt: app.createdAt, lastStep: { lt: step } },
     data: { lastStep: step },

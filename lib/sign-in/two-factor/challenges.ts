@@ -4,7 +4,7 @@ import { hashOf } from "../link-token"
 
 export const challengeMinutes = 5
 
-/** `id` is that of the session, or the hash of the pending sign-in's token. */
+/** `id` is the session's, or the hash of the pending sign-in's token. */
 export type Purpose = { purpose: "sign-in" } | { purpose: "register" | "confirm" | "proof"; id: string; userId: string }
 
 export async function newChallenge(use: Purpose): Promise<Uint8Array<ArrayBuffer>> {

@@ -16,7 +16,7 @@ type CodeResult =
   | { ok: true; via: "app" }
   /** `message` sends an email; the caller runs it after the response. */
   | { ok: true; via: "recovery code"; message: () => Promise<void> }
-  /** `message`: only for the code that has locked those of the app. */
+  /** `message`: only for the code that has locked the codes of the app. */
   | { ok: false; reason: "wrong"; message?: () => Promise<void> }
   | Locked
   | TooMany
@@ -47,7 +47,7 @@ async function deviceId(userId: string, { device }: Client): Promise<string> {
   return isDeviceOf(user, device) ? device.slice(0, device.indexOf(".")) : ""
 }
 
-/** Before the code is checked, so that no more are checked at once than may be wrong. */
+/** Before the code is checked, so that concurrent checks cannot exceed the allowed number of wrong codes. */
 async function countWrong(userId: string, device: string): Promise<{ wrong: number } | Locked> {
   const [counted] = await db().$queryRaw<{ wrong: number }[]>`
     WITH old AS (
@@ -68,7 +68,7 @@ async function countWrong(userId: string, device: string): Promise<{ wrong: numb
   return { ok: false, reason: "locked", retryAfterSeconds: Math.max(1, left?.seconds ?? 1) }
 }
 
-/** Only a person past the first step gets this far, so the owner hears of it: once a day, however often it happens. */
+/** Only a person past the first step gets this far, so the owner gets an email, at most once a day. */
 async function reportLock(userId: string, { address }: Client): Promise<void> {
   if (!(await consume("wrongCodesEmailsAccount", userId)).allowed) return
   const account = await db().user.findUniqueOrThrow({ where: { id: userId } })

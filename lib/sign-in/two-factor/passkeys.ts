@@ -49,7 +49,7 @@ export async function registrationOptions(viewer: Viewer): Promise<PublicKeyCred
     userDisplayName: viewer.name,
     challenge: await newChallenge(registrationBy(viewer)),
     timeout,
-    // No statement about the authenticator is asked for: the library would fetch what its certificates name.
+    // No statement about the authenticator is asked for: the library would fetch the URLs that its certificates name.
     attestationType: "none",
     excludeCredentials: await credentialsOf(viewer.id),
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
@@ -102,7 +102,7 @@ async function verifiedRegistration(
     // The library does not compare them: only the one in the response has a maximum.
     return registrationInfo?.credential.id === response.id ? registrationInfo : undefined
   } catch {
-    // The library throws for everything that is wrong with a response.
+    // The library throws for every problem of a response.
     return undefined
   }
 }
@@ -176,7 +176,7 @@ async function verifiedCounter(
 
 /**
  * An authenticator that counts never sends a number twice: a copy of it does, and is refused. Zero means that it does not
- * count, as most password managers. The counter is a sign, not a proof, so the owner hears of both:
+ * count, as most password managers. The counter is a sign, not a proof, so the owner is told of both:
  * https://www.w3.org/TR/webauthn-3/#sctn-sign-counter
  */
 async function countUse({ id, userId }: Passkey, counter: number): Promise<boolean> {

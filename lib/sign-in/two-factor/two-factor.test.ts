@@ -168,7 +168,7 @@ test("five wrong codes lock the codes of the app for ten minutes, also if many a
   expect(await confirmCode(id, appCode(secret), client)).toEqual({ ok: true, via: "app" })
 })
 
-test("wrong codes count in a row: a right one starts anew", async () => {
+test("wrong codes count in a row: a right one resets the count", async () => {
   const { id } = await createUser()
   const secret = await createApp(id)
   const wrong = await wrongCodeFor(secret)
@@ -194,7 +194,7 @@ test("the wrong code that locks the codes is reported by email, and no other is;
   }
 })
 
-test("who knows the password locks the owner out of nothing: a known browser, recovery codes and passkeys still work", async () => {
+test("a person who knows the password cannot lock the owner out: a known browser, recovery codes and passkeys still work", async () => {
   const viewer = await createViewer()
   const { authenticator, recoveryCodes: [code = ""] = [] } = await createPasskey(viewer)
   const secret = await createApp(viewer.id)
@@ -287,7 +287,7 @@ test("recovery codes belong to their account, and new ones replace them", async 
   expect(await replaceRecoveryCodes(await createViewer())).toBeUndefined()
 })
 
-test("neither a secret nor a recovery code is stored readable", async () => {
+test("neither a secret nor a recovery code is stored in plain text", async () => {
   const viewer = await createViewer()
   const { recoveryCodes = [] } = await createPasskey(viewer)
   const secret = await createApp(viewer.id)
@@ -386,7 +386,7 @@ test.each([
   expect((await confirmPasskey(authenticator.sign(await passkeyOptions(signIn)), signIn)).ok).toBe(true)
 })
 
-test("a copied passkey is refused when its counter goes back or stands still, and its owner hears of it", async () => {
+test("a copied passkey is refused when its counter goes back or stands still, and its owner is told", async () => {
   const viewer = await createViewer()
   const { authenticator } = await createPasskey(viewer)
   const signed = async (counter: number) =>
@@ -398,14 +398,14 @@ test("a copied passkey is refused when its counter goes back or stands still, an
     expect(await refusals()).toBe(index + 1)
   }
   expect((await signed(6)).ok).toBe(true)
-  // Whoever has not the passkey cannot make it look copied.
+  // Without the passkey, nobody can make it look copied.
   const forged = authenticator.sign(await passkeyOptions(signIn), { counter: 1, signature: Buffer.alloc(70, 1) })
   expect(await confirmPasskey(forged, signIn)).toEqual({ ok: false, reason: "wrong" })
   expect(await refusals()).toBe(3)
   expect(await db().email.findMany({ where: { userId: viewer.id } })).toMatchObject([{ template: "passkey_refused" }])
 })
 
-test("a passkey that no longer counts its uses signs in, and its owner hears of that once", async () => {
+test("a passkey that no longer counts its uses signs in, and its owner is told once", async () => {
   const viewer = await createViewer()
   const { authenticator } = await createPasskey(viewer)
   const signed = async (counter: number) =>
@@ -430,7 +430,7 @@ test("a refused passkey can be removed with another factor, by the person alone"
   expect((await factorsOf(viewer.id)).passkeys).toEqual([])
 })
 
-test("a challenge works once, in time, and for what it was made", async () => {
+test("a challenge works once, in time, and for its purpose", async () => {
   const [viewer, other] = [await createViewer(), await createViewer()]
   const { authenticator } = await createPasskey(viewer)
   const refused = { ok: false, reason: "expired" }
@@ -527,7 +527,7 @@ test("a passkey is created for this session and this account, once", async () =>
   expect(await isOn(other.id)).toBe(false)
 })
 
-test("browsers are asked for what is checked, and for no statement about the authenticator", async () => {
+test("browsers are asked for the checked properties, and for no statement about the authenticator", async () => {
   const viewer = await createViewer()
   await createPasskey(viewer)
   expect(await registrationOptions(viewer)).toMatchObject({
@@ -600,7 +600,7 @@ test("a change of factors ends all sessions, also for a copy of its browser's co
   expect(new Set(all).size).toBe(4)
 })
 
-test("the session after a change of factors is as fresh and as old as the one before, and has nothing that it had begun", async () => {
+test("the session after a change of factors is as fresh and as old as the one before, and has nothing that it had started", async () => {
   const viewer = await createViewer({}, { createdAt: new Date(Date.now() - 3_600_000), browser: "Firefox on macOS" })
   await startApp(viewer)
   const before = await db().session.findUniqueOrThrow({ where: { id: viewer.sessionId } })
@@ -677,7 +677,7 @@ test.each<[Role, "required" | "off", boolean, string]>([
   },
 )
 
-test("an undone change of address removes the factors added since, and no older one", async () => {
+test("an undone change of address removes the factors added since, and no older ones", async () => {
   const viewer = await createViewer()
   await createPasskey(viewer)
   const [time, before] = [new Date(), new Date(Date.now() - 1)]

@@ -115,7 +115,7 @@ test.each([
   [`measure=signups,gross&${range}`, "accounts (signups, accounts, subscribed, retained, revenue)"],
   [
     `measure=signups&by=plan&${range}`,
-    "by must be at most 3 of what signups can be split by: one of day, week, month; status, role, cohort.",
+    "by must be at most 3 dimensions of signups: one of day, week, month; status, role, cohort.",
   ],
   [`measure=signups&by=day,month&${range}`, "one of day, week, month"],
   [`measure=gross&by=month,plan,kind,status&${range}`, "by must be at most 3"],
