@@ -63,7 +63,7 @@ for (const javaScriptEnabled of scripting) {
       await confirmation.getByRole("button", { name: "Delete account" }).click()
       await expect(page).toHaveURL(/\/sign-in\?deletion=requested$/)
       await expect(status(page)).toHaveText(
-        "Your account is closed and will be deleted in 7 days. Until then you can sign in and undo that.",
+        "Your account is closed and will be deleted in 7 days. Until then you can sign in and undo the deletion.",
       )
       const email = await emailTo(account.email, "Subject: Your account will be deleted on")
       expect(email).toContain("sign in, and choose to keep your account")
@@ -78,7 +78,7 @@ for (const javaScriptEnabled of scripting) {
       await page.getByRole("button", { name: "Keep the deletion" }).click()
       await expect(page).toHaveURL(/\/sign-in\?deletion=kept$/)
       await expect(status(page)).toHaveText(
-        "You are not signed in. The account stays closed and is still going to be deleted.",
+        "You are not signed in. The account stays closed and will still be deleted.",
       )
       await signIn(page, account)
       await page.getByRole("button", { name: "Undo the deletion" }).click()

@@ -16,7 +16,7 @@ import { holds } from "@/lib/permissions"
 import { money } from "@/lib/platform/text/money"
 import { listPlans } from "@/lib/purchases/plans"
 
-/** A series is a measure, or one measure less another. */
+/** A series is a measure, or the difference of two measures. */
 type Question = {
   title: string
   kind: "line" | "bar"

@@ -48,7 +48,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
           )}
         </div>
         {endpoint.shape === "metrics" && (
-          <Part title="Parameters, besides each dimension as a filter">
+          <Part title="Parameters, in addition to each dimension as a filter">
             <DescribedList value={describeParameters(parameters).filter(isOther)} />
           </Part>
         )}

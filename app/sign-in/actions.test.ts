@@ -31,7 +31,7 @@ test("an address without attempts left tries no passkey at either step, and caus
   form.set("response", "{}")
   form.set("callbackUrl", "/")
   const wrong = await secondStep.confirmByPasskey(null, form)
-  expect(wrong).toMatchObject({ message: "This passkey is not one of your account." })
+  expect(wrong).toMatchObject({ message: "This passkey does not belong to your account." })
   expect(await failures()).toBe(1)
   for (let count = 1; count < limits.signInAddress.tokens; count++) await consume("signInAddress", address)
   const refused = { ok: false, message: expect.stringMatching(/^Too many attempts\./) }

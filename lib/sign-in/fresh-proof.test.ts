@@ -291,7 +291,7 @@ test("the passkey of another account proves nothing, nor does one that was signe
   const [own, foreign] = [await createPasskey(viewer), await createPasskey(other)]
   const options = await optionsOf(viewer)
   const asIfForeign = { ...options, allowCredentials: (await optionsOf(other)).allowCredentials ?? [] }
-  const refused = askedForFactor("This passkey is not one of your account.")
+  const refused = askedForFactor("This passkey does not belong to your account.")
   expect(await check(viewer, "", { passkey: foreign.authenticator.sign(asIfForeign) })).toEqual(refused)
   const signIn = own.authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
   const expired = askedForFactor("This took too long. Use the passkey again.")

@@ -106,7 +106,7 @@ const checks: Record<ProofMethod, Check> = {
       if (result.ok) return { ok: true }
       if (result.reason === "expired") return { ok: false, error: "This took too long. Use the passkey again." }
       if (result.reason === "copied") return { ok: false, error: copiedPasskey, isWrong: true }
-      return { ok: false, error: "This passkey is not one of your account.", isWrong: true }
+      return { ok: false, error: "This passkey does not belong to your account.", isWrong: true }
     }
     const result = await confirmCode(id, proof ?? "", client)
     if (result.ok) return result

@@ -522,7 +522,7 @@ describe("a passkey", () => {
     const fromSignIn = authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
     expect((await confirmBy(own, fromSignIn)).text).toContain("This took too long.")
     const foreign = elsewhere.authenticator.sign(await request(own))
-    expect((await confirmBy(own, foreign)).text).toContain("This passkey is not one of your account.")
+    expect((await confirmBy(own, foreign)).text).toContain("This passkey does not belong to your account.")
     expect(await sessionsOf(viewer.id)).toBe(0)
 
     expect(isSignedIn(await confirmBy(own, response))).toBe(true)

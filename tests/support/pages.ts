@@ -40,10 +40,10 @@ const list = { ...inConsole, isList: true } as const
 const ofAccounts = { ...list, opens: account } as const
 
 const ours: readonly PageRow[] = [
-  { path: "/", access: "everyone", title: "Call the API. Pay only for what each call used." },
+  { path: "/", access: "everyone", title: "Call the API. Pay only for the credits that each call uses." },
   { path: "/sign-in", access: "guests", title: "Sign in" },
   { path: "/sign-in/confirm", access: "second step", title: "Confirm your sign-in" },
-  { path: "/sign-in/deletion", access: "second step", title: "Your account is to be deleted" },
+  { path: "/sign-in/deletion", access: "second step", title: "Your account will be deleted" },
   { path: "/sign-up", access: "guests", title: "Create account" },
   { path: "/reset-password", access: "everyone", title: "Reset password" },
   { path: "/reset-password/[token]", access: "everyone", title: "Set a new password", examples: ["/reset-password/x"] },

@@ -44,7 +44,7 @@ export default function LeaksPage() {
             code={`curl ${report} \\\n  -H "Content-Type: application/json" \\\n  -d '{"keys":["${user.prefix}…"]}'`}
           />
           <p>
-            The response is always 202 with the same body, whatever the keys are. It is 429 after{" "}
+            The response is always 202 with the same body, regardless of the keys. It is 429 after{" "}
             {limits.leakReportsAddress.tokens} reports from one IP address within an hour, with <Code>Retry-After</Code>
             .
           </p>
@@ -53,8 +53,8 @@ export default function LeaksPage() {
         <Section id="what-happens" contents={sections}>
           <p>
             Within seconds, each key that works is revoked, together with the key that it has replaced if that one still
-            works. Its owner gets one email, with a link to what was done with the key. Nothing else happens: other
-            texts, and keys that no longer work, are ignored.
+            works. Its owner gets one email, with a link to the report of the key. Nothing else happens: other texts,
+            and keys that no longer work, are ignored.
           </p>
         </Section>
 

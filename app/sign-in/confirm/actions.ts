@@ -58,7 +58,7 @@ export const confirmByPasskey = guestFormAction({
     if (result.ok) return complete(pending, "passkey", client, callbackUrl)
     if (result.reason === "expired") return refused("This took too long. Try again.")
     recordFailure(pending, client)
-    return refused(result.reason === "copied" ? copiedPasskey : "This passkey is not one of your account.")
+    return refused(result.reason === "copied" ? copiedPasskey : "This passkey does not belong to your account.")
   },
 })
 
