@@ -29,7 +29,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an account exports its data, deletes itself, and decides at its next sign-in whether that stays", async ({
+    test("an account exports its data, deletes itself, and at its next sign-in keeps or undoes the deletion", async ({
       page,
       signUp,
     }) => {
@@ -123,14 +123,9 @@ test("the settings with an export, a confirmation, and both messages are accessi
   await expectAccessibleWithoutSidewaysScroll(page)
 })
 
-test("staff delete an account, undo it, and see what is left of one that is erased", { tag: "@long" }, async ({
-  page,
-  browser,
-  baseURL,
-  database,
-  signUp,
-  signInAs,
-}) => {
+test("staff delete an account, undo the deletion, and see the remaining data of an erased account", {
+  tag: "@long",
+}, async ({ page, browser, baseURL, database, signUp, signInAs }) => {
   const account = await signUp()
   const { id } = account
   await page.context().clearCookies()
@@ -183,7 +178,7 @@ test("staff delete an account, undo it, and see what is left of one that is eras
   await expect(other).toHaveURL(/\/account\?deletion=undone$/)
   await other.close()
 
-  // As if the sweeper had done it: its minutes are not waited for.
+  // As the sweeper does it, without its delay of minutes.
   await database.query(
     "UPDATE users SET name = 'Deleted account', email = 'deleted+' || id || '@invalid', status = 'closed' WHERE id = $1",
     [id],

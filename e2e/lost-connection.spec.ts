@@ -11,7 +11,7 @@ type Prepared = {
   submit: string
   /** The label of a field and what was typed into it, if the form has one. */
   typed?: [string, string]
-  /** What a second try leads to. */
+  /** Expects the result of a second attempt. */
   afterwards: (page: Page) => Promise<void>
   /** Whether it ends the session, so that it needs an account of its own. */
   endsSession?: boolean
