@@ -26,7 +26,7 @@ export async function stopServersOfFile(): Promise<void> {
 
 const acts: (() => Promise<void>)[] = []
 
-/** Adds to what is done before each further test file of the process. */
+/** Adds work to do before each further test file of the process. */
 export function beforeEachFile(act: () => Promise<void>): void {
   acts.push(act)
 }

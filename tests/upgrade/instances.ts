@@ -26,7 +26,7 @@ export async function migrateWith(build: Build, env: Record<string, string>): Pr
   return output()
 }
 
-/** What Next says when a form of another build is submitted that it does not have. */
+/** Next's message for a submitted form of another build that this build does not have. */
 const formOfAnotherBuild = "Failed to find Server Action"
 
 /** Starts `npm start` of a build; errors that it logs are violations. */

@@ -41,7 +41,7 @@ async function accountOf({ cookies }: RawResponse): Promise<string | null> {
   return (token && (await decode({ token, secret: env().AUTH_SECRET }))?.sub) || null
 }
 
-/** What every callback keeps to, whatever session cookie comes with it. */
+/** The guarantees of every callback, with any session cookie. */
 const promises: Record<string, (api: TestServer, caller: Caller) => Promise<void>> = {
   "a new identity gets a new account and is linked to no other account": async (api, { account, headers }) => {
     const person = newPerson()
@@ -105,7 +105,7 @@ describe.each(listeners)("a provider's callback, served by %s, ignores the sessi
     await keep(api, await make())
   })
 
-  test("a token in the URL instead of a code signs nobody in", async () => {
+  test("a token in the URL instead of a code is no sign-in", async () => {
     const user = await createUser()
     const person = provider.person({ email: user.email })
     await createConnection(user.id, { providerAccountId: person.id })
@@ -123,7 +123,7 @@ describe.each(listeners)("a provider's callback, served by %s, ignores the sessi
     expect([status, received.get("location")]).toEqual([307, expect.stringMatching(/^\/sign-in/)])
   })
 
-  test("a cookie whose name cannot be written back is no 500", async () => {
+  test("a cookie whose name cannot be serialized causes no 500", async () => {
     const headers = { cookie: `${cookieName("session")}[1]=x` }
     const person = newPerson()
     expect((await provider.signIn(api, person, headers)).headers.get("location")).toBe("/sign-in?error=Callback")
