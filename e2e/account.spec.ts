@@ -93,7 +93,7 @@ test("the account page shows the balance, plan, price, renewal, requests and lat
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your orders")
 })
 
-test("a subscription shows its status and what happens at the end of its period", { tag: "@long" }, async ({
+test("a subscription shows its status and whether it renews or ends", { tag: "@long" }, async ({
   page,
   database,
   signUp,
@@ -125,7 +125,7 @@ test("a subscription shows its status and what happens at the end of its period"
   }
 })
 
-test("a new account has welcome credits, and each empty page says what to do next", { tag: "@long" }, async ({
+test("a new account has welcome credits, and each empty page names the next step", { tag: "@long" }, async ({
   page,
   signUp,
 }) => {

@@ -731,7 +731,7 @@ test("a new admin key has no permission ticked at first, and presets tick them",
   await expect(row(page, name)).not.toContainText("Every permission")
 })
 
-test("the test call of an admin key uses an endpoint that every admin key may read, and there is no run", {
+test("the test call of an admin key uses an endpoint that every admin key may read, without a run", {
   tag: "@long",
 }, async ({ page, signInAs }) => {
   await signInAs("bookkeeper")

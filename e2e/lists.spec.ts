@@ -249,7 +249,7 @@ test("an order has an id to copy, and views of the statuses", { tag: "@long" }, 
   await expect(page).toHaveURL("/admin/orders?status=refunded")
 })
 
-test("on a phone, cards leave out what a row does not have", { tag: "@long" }, async ({ page, signInAs, database }) => {
+test("on a phone, cards leave out empty fields", { tag: "@long" }, async ({ page, signInAs, database }) => {
   const { id } = await createAccount(database)
   const [paid, refunded] = [await order(database, id, 0), await order(database, id, 1500)]
   await page.setViewportSize(narrow)

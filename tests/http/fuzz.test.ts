@@ -559,7 +559,7 @@ describe.each(listeners)("%s", (listener) => {
     await fc.assert(property, { seed, numRuns: runsEach })
   })
 
-  /** Sends a request and returns what is wrong with the response. */
+  /** Sends a request and returns the errors in the response. */
   async function attempt(endpoint: ServedEndpoint, operation: Operation, one: Case): Promise<string[]> {
     if (++sentByKeySet > requestsPerSet) {
       keySet = await newKeySet()

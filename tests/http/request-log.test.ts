@@ -131,9 +131,9 @@ test("while the log is locked, no response fails, memory is bounded, and every d
 
 describe("on SIGTERM every response that a client receives is in the log", () => {
   type Arrangement = [name: string, Listener, () => Given, exitCode: number]
-  const one: Arrangement = ["our listener", "lean", () => ({}), 0]
+  const one: Arrangement = ["the product's listener", "lean", () => ({}), 0]
   const two: Arrangement = [
-    "two processes of our listener",
+    "two processes of the product's listener",
     "lean",
     () => ({ WEB_CONCURRENCY: "2", REDIS_URL: redisUrl }),
     0,

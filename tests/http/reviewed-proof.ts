@@ -40,7 +40,7 @@ export const reviewedProof: Record<string, true | string> = {
   "admin/api-keys changeAdminKey": true,
   "admin/api-keys revokeAdminKey": "a key that leaked has to be revoked at once",
   "api-keys createUserKey":
-    "the first thing that a new customer does: the key does what the session can do already, is reported by email and is revoked at once; an account without a password could create none where no email is sent",
+    "the first step of a new customer. The key gives no more access than the session, is reported by email and can be revoked at once. Without email, an account without a password could not create one",
   "api-keys rotateUserKey": "as creating one, and a key that leaked has to be replaced at once",
   "api-keys changeUserKey": "does not reveal the key, and is reported by email",
   "api-keys revokeUserKey": "a key that leaked has to be revoked at once",

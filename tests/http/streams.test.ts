@@ -349,7 +349,7 @@ describe.each(listeners)("%s", (listener) => {
     const streams = await openBoth(own)
     await untilUnread(streams.length)
     await own.stop()
-    // The process of our listener exits with 1 if connections are left after its grace period.
+    // The process of the product's listener exits with 1 if connections are left after its grace period.
     expect(await own.exited, own.output()).toBe(exitCode)
     for (const { type, response } of streams) {
       const { lines, isComplete } = await read(response)

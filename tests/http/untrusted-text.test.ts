@@ -322,7 +322,7 @@ function plantedInCsv(path: string, csv: string): string[] {
   })
 }
 
-test("streams have it in the same fields: NDJSON unchanged, CSV and the pages' CSV visible and as no formula", async () => {
+test("streams have it in the same fields: NDJSON unchanged, CSV and the pages' CSV visible and not as a formula", async () => {
   const marked = await markedFields()
   const lists = (await documentedFields()).filter(({ name }) => name === "meta.nextCursor")
   const seen = new Set<string>()
@@ -454,7 +454,7 @@ test("messages about an ended key isolate its name", async () => {
   expect(shownOn(path, text)).toContain("ended key")
 })
 
-test("the CSV of a key's report shows all of its name, which is no formula; its JSON has the name unchanged", async () => {
+test("the CSV of a key's report shows all of its name, not as a formula; its JSON has the name unchanged", async () => {
   for (const [path, { cookie }, name] of [
     [`/api-keys/${outsider.keyId}/report`, outsider, "key"],
     [`/admin/api-keys/${owner.keyId}/report`, owner, "admin key"],

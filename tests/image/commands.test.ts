@@ -73,7 +73,7 @@ test.each([
   ["user:role member@example.com owner", "set DATABASE_URL"],
   ["serve", "DATABASE_URL is required"],
   ["nonsense", "There is no command nonsense. The commands are: serve, health, migrate"],
-])("`%s` without variables says what is missing, without a stack trace", async (command, message) => {
+])("`%s` without variables names the missing ones, without a stack trace", async (command, message) => {
   const { code, output } = await run(command.split(" "))
   expect([code, output]).toEqual([1, expect.stringContaining(message)])
   expect(output).not.toMatch(/^ {4}at /m)

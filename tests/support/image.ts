@@ -90,7 +90,7 @@ async function addNode(local: string, node: string): Promise<void> {
   await writeFile(join(packages, "npm/npmrc"), `registry=${registry}\ncafile=/usr/local/lib/node_modules/npm/ca.pem\n`)
 }
 
-/** Runs a program and returns what it prints. */
+/** Runs a program and returns its output. */
 async function succeed(program: string, args: readonly string[]): Promise<string> {
   const child = startChild(program, args, { signal: "TERM", cwd: root, env: process.env })
   const output: string[] = []

@@ -34,5 +34,5 @@ export function inTurn<Value>(values: readonly Value[], place: number): readonly
 /** Tests run on the product's listener, in the long form also on Next alone. listeners-agree.test.ts compares both. */
 export const listeners: readonly Listener[] = isLong ? ["lean", "next"] : ["lean"]
 
-/** Whether scripts run in the browser. Without them, the short form tries each kind of form, the long form all forms. */
+/** Whether scripts run in the browser. Without them, the short form tries one form of each kind, the long form all. */
 export const scripting = sampled([true, false])

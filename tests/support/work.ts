@@ -5,7 +5,7 @@ import { exampleBody } from "@/lib/api/documents/document"
 
 const { metered } = GET.endpoint
 const example = exampleBody(GET.endpoint)
-if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is no metered endpoint.")
+if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is not a metered endpoint.")
 const { body, maxCost } = metered
 
 /** `body` is the example, in ASCII for tests that count bytes. */

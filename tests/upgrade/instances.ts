@@ -15,7 +15,7 @@ function startNode({ folder }: Build, args: readonly string[], env: Record<strin
   return { command, output: collect(command) }
 }
 
-/** Runs `npm run db:migrate` of a build, which must succeed, and returns what it printed. */
+/** Runs `npm run db:migrate` of a build, which must succeed, and returns its output. */
 export async function migrateWith(build: Build, env: Record<string, string>): Promise<string> {
   const { command, output } = startNode(
     build,

@@ -67,7 +67,7 @@ const promises: Record<string, (api: TestServer, caller: Caller) => Promise<void
     await createConnection(user.id, { providerAccountId: person.id })
     expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
   },
-  "the intent of another account connects nothing and signs nobody in": async (api, { headers }) => {
+  "the intent of another account connects nothing and starts no session": async (api, { headers }) => {
     const owner = await ofRole("member")
     const sent = { path: "/account/security", fields: { provider: "github" }, headers: owner.headers }
     const started = await start(api, "account/security connect", sent)

@@ -19,7 +19,7 @@ import { server } from "@/tests/support/shared-server"
 import { passwordHash } from "./forms"
 import { holders, isHolder, roles } from "./tables"
 
-// Who calls: every kind of credential that signs nobody in, and an account of each role.
+// The callers: every kind of credential that is not accepted, and an account of each role.
 
 export const actions = await builtActions()
 

@@ -91,7 +91,7 @@ const otherOrigins: [name: string, SentHeaders][] = [
   ["another scheme", { origin: "https://localhost:3000" }],
   ["another port", { origin: "http://localhost:3001", host: "localhost:3001" }],
   [
-    "a host name that starts with ours",
+    "a host name that starts with the product's",
     { origin: "http://localhost.evil.example:3000", host: "localhost.evil.example:3000" },
   ],
   ["an origin without a scheme", { origin: "localhost:3000", host: "localhost:3000" }],
