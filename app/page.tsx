@@ -43,7 +43,7 @@ export default async function StartPage() {
       <main className="mx-auto grid max-w-5xl grid-cols-[minmax(0,1fr)] gap-20 px-4 pt-[max(2rem,8vh)] pb-20 sm:px-6">
         <div className="grid justify-items-center gap-5 text-center">
           <h1 className="max-w-2xl text-4xl font-semibold tracking-tight text-balance sm:text-5xl">
-            Call the API. Pay only for what each call used.
+            Call the API. Pay only for the credits that each call uses.
           </h1>
           <p className="max-w-xl text-lg leading-7 text-pretty text-muted">
             {metered.map((endpoint, index) => `${index === 0 ? "One call" : "Another one"} ${whatItDoes(endpoint)}. `)}
@@ -111,7 +111,7 @@ function FirstCall({ metered: [first, ...others] }: { metered: readonly MeteredE
         ]}
       >
         Try it now. The first request asks for the pattern by which code scanners find leaked keys, which anyone may
-        read. The second one asks for an account without a key, so it is rejected: every error looks like that one.
+        read. The second one asks for an account without a key, so it is rejected: every error has that format.
       </LiveRequest>
     </Section>
   )

@@ -82,7 +82,7 @@ test("a demotion takes effect on the next action of an open page, on the page an
   expect(await keysOf(database, email)).toEqual([])
 })
 
-test("a form with a foreign origin or none has no effect, and the same form with ours is executed", async ({
+test("a form from another origin or without an origin has no effect; the same form from the site's own origin works", async ({
   page,
   signUp,
   database,

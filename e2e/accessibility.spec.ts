@@ -105,7 +105,7 @@ test("the Tab key reaches the skip link first and then the controls of the page"
   await expect(page.getByRole("dialog").getByLabel("Name")).toBeFocused()
 })
 
-test("where the system chooses all colors, the chosen one of several links is outlined", { tag: "@long" }, async ({
+test("where the system chooses all colors, the selected link of a group is outlined", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {

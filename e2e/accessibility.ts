@@ -26,8 +26,8 @@ export async function expectNoSidewaysScroll(page: Page, width: number): Promise
 }
 
 /**
- * What of a page reads badly: words of the page's own that end in another line, tables wider than their place, and numbers
- * that touch the text of the next column.
+ * Layout errors of a page: words of its own that break across lines, tables that scroll sideways, and numbers that
+ * touch the next column.
  */
 export function misprintsOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -46,7 +46,7 @@ export function misprintsOf(page: Page): Promise<string[]> {
       const { currentNode: text } = texts
       const parent = text.parentElement
       if (!parent?.checkVisibility() || parent.closest("pre, textarea, select, .sr-only")) continue
-      // Ids, keys and values of the API are no words.
+      // Ids, keys and values of the API are not words.
       for (const { 0: word, index } of (text.textContent ?? "").matchAll(/(?<![\w-]|\w\.)\p{L}+(?![\w-]|\.\w)/gu)) {
         const range = document.createRange()
         range.setStart(text, index)
@@ -80,14 +80,14 @@ async function expectNoViolationsInBothModes(page: Page): Promise<void> {
 }
 
 /**
- * What is behind an open dialog was checked before: only the long form does it again.
+ * The page behind an open dialog was checked before: only the long form checks it again.
  * @param rules the axe rules to check; all of them unless given
  */
 export async function expectNoViolations(page: Page, rules?: string[]): Promise<void> {
-  // A page that was prefetched is shown a moment before its title.
+  // A prefetched page appears before its title.
   await expect(page).toHaveTitle(/./)
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource)
-  // Without reports on what is right, which take two thirds of the time.
+  // Reports of passed rules would take two thirds of the time.
   const options: axe.RunOptions = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) }
   const dialogs = isLong ? "" : "[role=dialog]"
   const violations = await page.evaluate(

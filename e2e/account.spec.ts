@@ -93,7 +93,7 @@ test("the account page shows the balance, plan, price, renewal, requests and lat
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your orders")
 })
 
-test("a subscription shows its status and what happens at the end of its period", { tag: "@long" }, async ({
+test("a subscription shows its status and whether it renews or ends", { tag: "@long" }, async ({
   page,
   database,
   signUp,
@@ -125,7 +125,7 @@ test("a subscription shows its status and what happens at the end of its period"
   }
 })
 
-test("a new account has welcome credits, and each empty page says what to do next", { tag: "@long" }, async ({
+test("a new account has welcome credits, and each empty page names the next step", { tag: "@long" }, async ({
   page,
   signUp,
 }) => {
@@ -192,7 +192,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("a new name is shown everywhere at once, and an invalid one is reported at its field", async ({
+    test("a new name is shown everywhere at once, and an invalid name is reported at its field", async ({
       page,
       signUp,
     }) => {
@@ -214,7 +214,7 @@ for (const javaScriptEnabled of scripting) {
       await expect(page.locator("#account").getByText(renamed, { exact: true })).toBeVisible()
     })
 
-    test("a chosen theme holds in this browser, whatever the system prefers, and System follows it again", {
+    test("a chosen theme holds in this browser against the system's preference, and System follows that again", {
       tag: "@long",
     }, async ({ page, signInAs }) => {
       await page.emulateMedia({ colorScheme: "light" })
@@ -254,7 +254,7 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("a picture replaces the initials in the same place everywhere, and a file that is none is reported at its field", async ({
+    test("a picture replaces the initials in the same place everywhere, and a file that is not a picture is reported at its field", async ({
       page,
       database,
       signUp,
@@ -347,7 +347,7 @@ test("the API request on a page returns the rows on screen", { tag: "@long" }, a
   }
 })
 
-test("the URL contains filters as the API accepts them, but no empty ones", { tag: "@long" }, async ({
+test("the URL contains filters as the API accepts them, without empty ones", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -384,7 +384,7 @@ test("a run is one line with its cost, and links to its entries, its times and i
   expect(entries.reduce((sum, { amount }) => sum - Number(amount), 0)).toBe(cost)
   await line.click()
   await expect(page).toHaveURL(`/account/credits/entries?runId=${runId}`)
-  // An address of when the ledger listed single entries.
+  // The URL of a page that once listed single entries.
   await page.goto(`/account/credits?runId=${runId}`)
   await expect(page).toHaveURL(`/account/credits/entries?runId=${runId}`)
   await expect(page.getByLabel("Run ID")).toHaveValue(String(runId))
@@ -394,7 +394,7 @@ test("a run is one line with its cost, and links to its entries, its times and i
   await expect(fact(page, "Key").getByRole("link")).toHaveAttribute("href", /^\/api-keys\/[0-9a-f-]{36}$/)
 })
 
-test("the requests with all keys are in one list: failures say why, and a row opens its key, also a revoked one", {
+test("the requests with all keys are in one list: failures have a reason, and a row opens its key, even if it is revoked", {
   tag: "@long",
 }, async ({ page, database, request, signUp }) => {
   const { id: userId } = await signUp({ credits: 0 })
@@ -452,7 +452,7 @@ for (const { path, api } of sampled([
     const csv = await page.request.get(String(await file.getAttribute("href")))
     expect([csv.status(), csv.headers()["content-disposition"]]).toEqual([200, expect.stringContaining("attachment")])
     const headers = { Authorization: `Bearer ${keyOf("member")}`, Accept: "text/csv" }
-    // Spreadsheets need the byte order mark, and people amounts in the currency's units; programs do without both.
+    // Spreadsheets need the byte order mark; people need amounts in the currency's units. Programs need neither.
     const ofApi = await (await request.get(api + search, { headers })).text()
     const inUnits = ofApi.replace(/,(\d+),(\d+),usd,/g, (_, ...cents) => {
       const [amount, refunded] = cents.slice(0, 2).map((cent) => (Number(cent) / 100).toFixed(2))
@@ -484,7 +484,7 @@ test("paging shows every entry exactly once, in sequence without gaps", { tag: "
 
 const welcome = 10 * work.maxCost
 
-/** Sends the body in the form and returns the run, once the page shows what it cost. */
+/** Sends the body in the form and returns the run once the page shows its cost. */
 async function runOnce(page: Page, run: Locator): Promise<{ cost: number; balance: number }> {
   const [response] = await Promise.all([page.waitForResponse(`**${work.path}`), run.click()])
   const { data } = await response.json()
@@ -547,7 +547,7 @@ test("an invalid parameter and an empty result are reported on the page", { tag:
 })
 
 test.describe("a run with a new key", () => {
-  test("starts with the example of the endpoint, and anything else that is sent gets the response of the API", {
+  test("starts with the example of the endpoint, and any other body gets the response of the API", {
     tag: "@long",
   }, async ({ page, request, signUp }) => {
     await signUp()

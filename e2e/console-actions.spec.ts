@@ -69,7 +69,7 @@ function statusOf(page: Page): Locator {
   return page.getByRole("main").getByRole("status").filter({ hasText: /./ })
 }
 
-/** The rows that the admin API returns to an admin. */
+/** The rows of an admin API list, as an admin reads them. */
 async function rows(request: APIRequestContext, path: string): Promise<Record<string, unknown>[]> {
   const [admin] = demoAccounts.filter(({ role }) => role === "admin")
   if (!admin) throw new Error("There is no demo account with the role admin.")
@@ -222,11 +222,9 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
     test.use({ javaScriptEnabled })
 
-    test("staff revoke a leaked key, then all keys of the account, and the customer is told", { tag: "@long" }, async ({
-      page,
-      signInAs,
-      database,
-    }) => {
+    test("staff revoke a leaked key, then all keys of the account, and the customer gets emails", {
+      tag: "@long",
+    }, async ({ page, signInAs, database }) => {
       const target = await newTarget(database)
       for (const name of ["Leaked", "Second", "Third"]) await insertKey(database, target, name)
       await signInAs("support")
@@ -467,7 +465,7 @@ test("the page requires users.read and returns 404 for an id without an account"
   }
 })
 
-test("an account links to those of its records that the signed-in account may read", { tag: "@long" }, async ({
+test("an account's page links to its records that the viewer may read", { tag: "@long" }, async ({
   page,
   signInAs,
   database,

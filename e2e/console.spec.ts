@@ -20,7 +20,7 @@ for (const role of sampled(roles, 2)) {
     await signInAs(role)
     const open = pages.filter(({ access }) => holds(role, access as Permission)).map(({ path }) => path)
     const refused = pages.map(({ path }) => path).filter((path) => !open.includes(path))
-    // tests/http/access requests pages for each role, and in the long form every page, and every-page.spec.ts looks at each.
+    // Other tests cover more: tests/http/access every page for each role in the long form, and every-page.spec.ts.
     const visited = ["/admin", refused.at(-1)]
     for (const { path, title, access } of pages.filter(({ path }) => visited.includes(path))) {
       const response = await page.goto(path)
@@ -51,7 +51,7 @@ test("without users.read, lists show account ids instead of email addresses", as
   await expect(page.getByRole("table")).not.toContainText("@")
 })
 
-test("the URL contains filters and dates but no empty ones", { tag: "@long" }, async ({ page, signInAs }) => {
+test("the URL contains filters and dates, without empty ones", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   await filterBy(page, "Status", "Paid")
@@ -216,7 +216,7 @@ test("the overview shows the numbers of the selected range in charts and in a ta
   await expect(page.getByRole("main").getByRole("alert")).toContainText("since must not be later than until")
 })
 
-test("the arrow keys read the values of a chart, which are those of the table, and Enter opens the rows of a period", {
+test("the arrow keys read the values of a chart, which equal the table's, and Enter opens the rows of a period", {
   tag: "@long",
 }, async ({ page, signInAs }) => {
   await signInAs("admin")
@@ -237,7 +237,7 @@ test("the arrow keys read the values of a chart, which are those of the table, a
 test.describe("on a touch screen", () => {
   test.use({ hasTouch: true, viewport: { width: 390, height: 844 } })
 
-  test("a tap shows the values of a period until the next one, which opens its rows", { tag: "@long" }, async ({
+  test("a tap shows the values of a period, and a second tap opens its rows", { tag: "@long" }, async ({
     page,
     signInAs,
   }) => {
@@ -252,10 +252,9 @@ test.describe("on a touch screen", () => {
   })
 })
 
-test("a period of a chart opens its rows, and who may not read them has no such chart", { tag: "@long" }, async ({
-  page,
-  signInAs,
-}) => {
+test("a period of a chart opens its rows, and a viewer who may not read them has no such chart", {
+  tag: "@long",
+}, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
   const chart = page.getByRole("region", { name: "Net revenue after refunds" })
@@ -270,10 +269,7 @@ test("a period of a chart opens its rows, and who may not read them has no such 
   await expect(chart).toHaveCount(0)
 })
 
-test("a link and a filter show that they were followed until the page is there", { tag: "@long" }, async ({
-  page,
-  signInAs,
-}) => {
+test("a link and a filter show progress until the new page appears", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin")
   const bar = page.locator("[data-pending]")

@@ -104,8 +104,8 @@ test.describe("every request in the reference works unchanged", () => {
       const chosen = requests.filter((_, index) => isLong || index % 3 === Math.floor(index / 3) % 3)
       for (const { endpoint, language, code } of chosen) {
         const printed = await run(language, code, key)
-        // Node and Python exit with an error for an error response; curl prints the response. Other tests change rows
-        // between these calls, so the three outputs may differ.
+        // Node and Python exit with an error for an error response; curl prints it. Other tests change rows between
+        // these calls, so the three outputs may differ.
         if (language === "curl") expectRows(JSON.parse(printed), endpoint)
         else expect(printed, `${endpoint} in ${language}`).toMatch(/\bid\b/)
       }

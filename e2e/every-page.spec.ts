@@ -8,7 +8,7 @@ import { openLook } from "./pages"
 // At 1024 pixels a table has the least room: below, its rows are cards.
 const widths = isLong ? [320, 390, 640, 768, 1024, 1064, 1112, 1280, 1440, 1920] : [narrow.width, 1024]
 
-/** Rows of a table are alike, and so are the endpoints of a reference: the short form has axe check the first five. */
+/** Rows of a table and endpoints of a reference are alike: the short form checks the first five with axe. */
 const unchecked = ["tbody > tr", "section:has([data-language])"].map((alike) => `${alike}:nth-of-type(n + 6)`).join()
 
 /** Limits a list to seeded rows: other tests write rows of today. */

@@ -12,7 +12,7 @@ type Cookies = Parameters<BrowserContext["addCookies"]>[0]
 export type Account = { id: string; email: string; password: string; cookies: Cookies }
 
 type Options = {
-  /** Whether a test needs a browser context of its own, as clocks, scripts before those of a page and passkeys do. */
+  /** For tests with clocks, passkeys or scripts that run before the page's: they need their own browser context. */
   ownContext: boolean
 }
 
@@ -29,7 +29,7 @@ type ForEachWorker = {
   database: pg.Client
   /** An account that the tests of a worker share; tests must not change it. */
   customer: Account
-  /** The pages that tests share, with and without JavaScript: a new one starts a process, and compiles every script. */
+  /** The pages that tests share, with and without JavaScript: a new page starts a process and compiles every script. */
   sharedPages: Map<boolean | undefined, Page>
 }
 
@@ -96,7 +96,7 @@ export const test = base.extend<Options & ForEachTest, ForEachWorker>({
     },
     { auto: true },
   ],
-  // A client whose attempts count against no limits of another one's address.
+  // Each test has its own address, so that tests do not share limits.
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
   extraHTTPHeaders: async ({}, use) => {
     await use({ "X-Forwarded-For": [10, ...randomBytes(3)].join(".") })
@@ -140,7 +140,7 @@ const passwordHash = "scrypt$1024$8$1$-eEuIoCiYPXcAK1WzSRogA$2A43jGOio7vH5yFTAmB
 
 type AccountRow = { email?: string; name?: string; role?: Role; credits?: number }
 
-/** An account as a sign-up makes it, with its welcome credits, and a session of it; tests of sign-ups use the form. */
+/** An account as after a sign-up, with welcome credits and a session. Tests of sign-ups use the form. */
 export async function createAccount(
   database: pg.Client,
   { email = uniqueEmail(), name = "Nova Newcomer", role = "member", credits = 100 }: AccountRow = {},

@@ -12,7 +12,7 @@ import { hydrated } from "./pages"
 
 const password = "correct horse battery staple"
 
-/** As if eleven minutes had passed since anybody proved who is at the browsers of the account. */
+/** Makes the account's last proof eleven minutes old in every browser. */
 async function growOld(database: pg.Client, email: string): Promise<void> {
   await database.query(
     `UPDATE sessions SET proved_at = proved_at - interval '11 minutes'
@@ -21,7 +21,7 @@ async function growOld(database: pg.Client, email: string): Promise<void> {
   )
 }
 
-/** As if the account signed in through a provider alone: without triggers, its session goes on. */
+/** Makes an account that signs in through a provider only. Triggers would end its session, so they are off. */
 async function removePassword(database: pg.Client, email: string): Promise<void> {
   await database.query("BEGIN")
   await database.query("SET LOCAL session_replication_role = replica")
@@ -29,7 +29,7 @@ async function removePassword(database: pg.Client, email: string): Promise<void>
   await database.query("COMMIT")
 }
 
-/** The part of a form that asks. */
+/** The part of a form that asks for the proof. */
 function asking(where: Page | Locator): Locator {
   return where.getByRole("group", { name: "Confirm that it is you" })
 }
@@ -43,7 +43,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("a form asks for the password in place, keeps what was typed and then acts", async ({
+    test("a form asks for the password in place, keeps the typed text and then acts", async ({
       page,
       database,
       signUp,
@@ -78,7 +78,7 @@ for (const javaScriptEnabled of scripting) {
       await emailTo(next, "Subject: Confirm your new email address")
     })
 
-    test("an action of the console asks in its confirmation, and not again for ten minutes", async ({
+    test("an action of the console asks for the password in its confirmation, and not again for ten minutes", async ({
       page,
       database,
       signUp,
@@ -202,7 +202,7 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-/** Adds an authenticator app and returns its secret. The code is of the step before, so that the next ones still work. */
+/** Adds an authenticator app and returns its secret. Uses the previous code, so that the next ones still work. */
 async function addApp(page: Page): Promise<string> {
   await page.goto("/account/security/two-factor")
   await page.getByRole("button", { name: "Set up app" }).click()
@@ -216,7 +216,7 @@ async function addApp(page: Page): Promise<string> {
 test.describe("with a passkey", () => {
   test.use({ ownContext: true })
 
-  test("the password is entered before the browser creates a passkey, which then proves who it is", async ({
+  test("the password is entered before the browser creates a passkey, and the passkey is the next proof", async ({
     page,
     database,
     signUp,
@@ -254,7 +254,7 @@ test.describe("with a passkey", () => {
     await expect(page.getByText("The passkey is removed.")).toBeVisible()
   })
 
-  test("in each form with a heading, the heading comes before what is asked", { tag: "@long" }, async ({
+  test("in each form with a heading, the heading comes before the request for a proof", { tag: "@long" }, async ({
     page,
     database,
     signUp,
@@ -296,7 +296,7 @@ test.describe("with a passkey", () => {
     })
   })
 
-  test("with passkeys alone and no recovery code left, the form says to use one, and takes it", {
+  test("an account with passkeys only and no recovery code left proves its identity with a passkey", {
     tag: "@long",
   }, async ({ page, database, signUp }) => {
     const { id, email } = await signUp({ role: "admin" })
@@ -321,11 +321,9 @@ test.describe("with a passkey", () => {
   })
 })
 
-test("two tabs that ask: once one has the password, the other acts without", { tag: "@long" }, async ({
-  page,
-  database,
-  signUp,
-}) => {
+test("of two tabs that ask for the password, the second acts without it once the first has it", {
+  tag: "@long",
+}, async ({ page, database, signUp }) => {
   const { email } = await signUp({ role: "admin" })
   const second = await page.context().newPage()
   await growOld(database, email)
@@ -345,7 +343,7 @@ test("two tabs that ask: once one has the password, the other acts without", { t
   await expect(second.getByText("7 credits granted.")).toBeVisible()
 })
 
-test("a lost request leaves the form as it is, with the field for the proof and what was typed", {
+test("a lost request leaves the form as it is, with the field for the proof and the typed text", {
   tag: "@long",
 }, async ({ page, database, signUp }) => {
   const { email } = await signUp()

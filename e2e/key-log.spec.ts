@@ -5,7 +5,7 @@ import { test, uniqueName } from "./fixtures"
 import { createKey, row, saved } from "./key-page"
 import { filterBy } from "./lists"
 
-// What a key did: its page and its report. The seed has a month of requests with the demo's keys, one of which leaked.
+// The page and the report of a key. The seed has a month of requests with the demo's keys. One of them leaked.
 
 const leaked = "Nightly export"
 const outsider = "192.0.2.166"
@@ -21,7 +21,7 @@ function cells(page: Page, table: string) {
   return page.getByRole("table", { name: table }).getByRole("row")
 }
 
-test("a key's page says what it is, what failed and what it did, and filters its requests", async ({
+test("a key's page shows its properties, failures and requests, and filters the requests", async ({
   page,
   signInAs,
 }) => {
@@ -90,7 +90,7 @@ test.describe("with a clock", () => {
     expect(loads).toBe(0)
   })
 
-  test("a page asks for news only while it is visible, and not for ever", { tag: "@long" }, async ({
+  test("a page polls for new requests only while it is visible, and stops after a while", { tag: "@long" }, async ({
     page,
     signInAs,
   }) => {
@@ -119,7 +119,7 @@ test.describe("with a clock", () => {
   })
 })
 
-test("the report of a leaked key says what it read, from where, and since when it is complete", async ({
+test("the report of a leaked key shows the data it read, the addresses, and since when the report is complete", async ({
   page,
   signInAs,
 }) => {
@@ -191,7 +191,7 @@ test("a printed report has no navigation, dark text, and tables on narrow paper"
   expect((await page.getByRole("main").boundingBox())?.width).toBe(1040)
 })
 
-test("a revocation as leaked leads to the report", { tag: "@long" }, async ({ page, signUp, request }) => {
+test("after a revocation as leaked, a link opens the report", { tag: "@long" }, async ({ page, signUp, request }) => {
   await signUp()
   await page.goto("/api-keys")
   const name = uniqueName("Leaky")
@@ -206,7 +206,7 @@ test("a revocation as leaked leads to the report", { tag: "@long" }, async ({ pa
   await expect(page.getByRole("main")).toContainText(`${startOf(key)}…`)
 })
 
-test("staff open a customer's key from the account, and see neither its networks nor a way to change it", {
+test("staff open a customer's key from the account; they see no allowed addresses and cannot change it", {
   tag: "@long",
 }, async ({ page, signInAs }) => {
   await signInAs("analyst")
@@ -221,7 +221,7 @@ test("staff open a customer's key from the account, and see neither its networks
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Mia Member")
 })
 
-test("without the permission for the log, the names of a customer's keys lead nowhere", { tag: "@long" }, async ({
+test("without the permission for the log, the names of a customer's keys are not links", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -251,7 +251,7 @@ test.describe("without JavaScript", () => {
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("the page of an unused key and that of none are accessible and fit narrow screens", { tag: "@long" }, async ({
+  test("the pages of an unused and of a missing key are accessible and fit narrow screens", { tag: "@long" }, async ({
     page,
     signInAs,
   }) => {

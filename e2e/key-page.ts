@@ -21,7 +21,7 @@ export async function openDialog(page: Page): Promise<Locator> {
   return dialog
 }
 
-/** Ticks a permission where the form asks which ones: nothing is preselected then. */
+/** Ticks a permission if the form asks for permissions: none is preselected then. */
 export async function choosePermission(form: Locator): Promise<void> {
   const permission = form.getByRole("group", { name: "Permissions" }).getByRole("checkbox").last()
   if (await permission.isVisible()) await permission.check()
@@ -52,7 +52,7 @@ export async function saved(page: Page): Promise<void> {
   await expect(page.getByLabel("New API key")).toHaveCount(0)
 }
 
-/** The form that tries the metered work with a new key. With several metered endpoints, each has its own, closed. */
+/** The form that calls the metered endpoint with a new key. With several endpoints, each has a folded form. */
 export async function openRun(page: Page): Promise<{ body: Locator; run: Locator }> {
   const summary = page.getByText(`POST ${work.path}`, { exact: true })
   const details = page.locator("details").filter({ has: summary })
@@ -71,7 +71,7 @@ export function rowButton(page: Page, name: string, button: string): Locator {
   return row(page, name).getByRole("button", { name: button, exact: true })
 }
 
-/** Presses a button of a row by keyboard: when another test creates an admin key, the rows move under the pointer. */
+/** Presses a row's button by keyboard: rows move under the pointer when another test creates an admin key. */
 export function press(button: Locator): Promise<void> {
   return button.press("Enter")
 }

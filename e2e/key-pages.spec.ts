@@ -185,7 +185,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
       await expect(row(page, name)).toHaveCount(0)
     })
 
-    test("a rotated key keeps working for the grace chosen, as part of the row of the new one", async ({
+    test("a rotated key keeps working for the chosen grace period, as part of the new key's row", async ({
       page,
       request,
     }) => {
@@ -209,7 +209,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
       const end = Date.parse(String((await ownKey(request, surface, old)).headers()["key-expires"]))
       expect(Math.abs(end - Date.now() - 7 * day)).toBeLessThan(10 * 60_000)
 
-      // Both were used just now: it is not said that the old key is no longer used.
+      // Both were used just now, so the row does not say that the old key is unused.
       await page.reload()
       await expect(replaces).toHaveText(/; last used just now(; the new key was not used since)?\.$/)
       await press(rowButton(page, name, "Revoke the old key"))
@@ -343,7 +343,7 @@ test.describe("the limits of a new key", () => {
     await page.goto("/api-keys")
   })
 
-  test("are folded, with every permission chosen; a key without one is refused what needs it", async ({
+  test("are folded, with every permission chosen; a key without a permission is refused calls that need it", async ({
     page,
     request,
   }) => {
@@ -363,7 +363,7 @@ test.describe("the limits of a new key", () => {
     expect(await run(request, key)).toEqual([403, "missing_scope"])
   })
 
-  test("of addresses: the page warns that one's own is outside, and only they may use the key", {
+  test("of addresses: the page warns that the viewer's address is not among them, and only they may use the key", {
     tag: "@long",
   }, async ({ page, request }) => {
     const name = uniqueName("Office")
@@ -389,7 +389,7 @@ test.describe("the limits of a new key", () => {
     await dialog.getByLabel("Spending limit").fill("1")
     await dialog.getByLabel("Period").selectOption("in total")
     await dialog.getByLabel("Requests per minute").fill("60")
-    // The period that never ends is not the expiry that never comes.
+    // "In total" is a period without an end. The key still expires.
     await expect(dialog.getByLabel("Expires")).toHaveAccessibleDescription(/^Expires on \d+ \w+ \d{4}\.$/)
     await dialog.getByRole("button", { name: "Create key" }).click()
     const key = await shownKey(page)
@@ -401,7 +401,7 @@ test.describe("the limits of a new key", () => {
     expect(await run(request, key)).toEqual([402, "key_limit_reached"])
   })
 
-  test("are unfolded when one of them has an error, which is at its field; the input stays", { tag: "@long" }, async ({
+  test("are unfolded when one of them has an error at its field; the input stays", { tag: "@long" }, async ({
     page,
   }) => {
     const name = uniqueName("Corrected")
@@ -448,7 +448,7 @@ test.describe("a key of one's own", () => {
     await page.goto("/api-keys")
   })
 
-  test("changes its name and its limits, with a warning about one's own address", { tag: "@long" }, async ({
+  test("changes its name and its limits, with a warning about the viewer's own address", { tag: "@long" }, async ({
     page,
     request,
   }) => {
@@ -521,7 +521,7 @@ test.describe("a key of one's own", () => {
     await expect(row(page, name)).toContainText("Replaces")
   })
 
-  test("that replaced one which still works is revoked with it unless its owner chooses otherwise", {
+  test("that replaced a working key is revoked with it unless its owner chooses otherwise", {
     tag: "@long",
   }, async ({ page, request }) => {
     const name = uniqueName("Chain")
@@ -540,7 +540,7 @@ test.describe("a key of one's own", () => {
     ])
   })
 
-  test("that replaced one which still works says so before it is rotated again", { tag: "@long" }, async ({ page }) => {
+  test("that replaced a working key shows that before it is rotated again", { tag: "@long" }, async ({ page }) => {
     const name = uniqueName("Again")
     await createKey(page, name)
     await saved(page)
@@ -578,7 +578,7 @@ test("when the successor is revoked, the replaced key is a row of its own again"
   await expect(page.getByRole("link", { name: "Show 1 revoked" })).toBeVisible()
 })
 
-test("keys with a problem say so, are counted and can be filtered", { tag: "@long" }, async ({
+test("keys with a problem are marked, counted and can be filtered", { tag: "@long" }, async ({
   page,
   signUp,
   database,
@@ -617,7 +617,7 @@ test("keys with a problem say so, are counted and can be filtered", { tag: "@lon
   await expect(page.getByRole("rowheader")).toHaveCount(3)
 })
 
-test("a manager of admin keys only revokes those of others, and the overview counts those with a problem", {
+test("a manager can only revoke other accounts' admin keys, and the overview counts keys with a problem", {
   tag: "@long",
 }, async ({ page, signInAs }) => {
   await signInAs("admin")
@@ -685,7 +685,7 @@ test.describe("copying", () => {
   })
 })
 
-test("an expired key is not shown as active, and a key that expires soon shows when", { tag: "@long" }, async ({
+test("an expired key is not shown as active, and a key that expires soon shows the time", { tag: "@long" }, async ({
   page,
   signUp,
   database,
@@ -731,7 +731,7 @@ test("a new admin key has no permission ticked at first, and presets tick them",
   await expect(row(page, name)).not.toContainText("Every permission")
 })
 
-test("the test call of an admin key uses an endpoint that every admin key may read, and there is no run", {
+test("the test call of an admin key uses an endpoint that every admin key may read, without a run", {
   tag: "@long",
 }, async ({ page, signInAs }) => {
   await signInAs("bookkeeper")
@@ -739,7 +739,7 @@ test("the test call of an admin key uses an endpoint that every admin key may re
   await createKey(page, uniqueName("Books"))
   await expect(page.getByText("GET /api/v1/admin/key", { exact: true })).toBeVisible()
   await page.getByRole("button", { name: "Test it now" }).click()
-  // What is read out is the outcome, not the JSON.
+  // Screen readers announce the outcome, not the JSON.
   await expect(page.getByRole("dialog").getByRole("status").last()).toHaveText("Status 200: the key works")
   await expect(page.getByRole("dialog")).toContainText('"scopes"')
   await expect(page.getByRole("button", { name: /^Run/ })).toHaveCount(0)

@@ -29,7 +29,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an account exports its data, deletes itself, and decides at its next sign-in whether that stays", async ({
+    test("an account exports its data, deletes itself, and at its next sign-in keeps or undoes the deletion", async ({
       page,
       signUp,
     }) => {
@@ -63,7 +63,7 @@ for (const javaScriptEnabled of scripting) {
       await confirmation.getByRole("button", { name: "Delete account" }).click()
       await expect(page).toHaveURL(/\/sign-in\?deletion=requested$/)
       await expect(status(page)).toHaveText(
-        "Your account is closed and will be deleted in 7 days. Until then you can sign in and undo that.",
+        "Your account is closed and will be deleted in 7 days. Until then you can sign in and undo the deletion.",
       )
       const email = await emailTo(account.email, "Subject: Your account will be deleted on")
       expect(email).toContain("sign in, and choose to keep your account")
@@ -78,7 +78,7 @@ for (const javaScriptEnabled of scripting) {
       await page.getByRole("button", { name: "Keep the deletion" }).click()
       await expect(page).toHaveURL(/\/sign-in\?deletion=kept$/)
       await expect(status(page)).toHaveText(
-        "You are not signed in. The account stays closed and is still going to be deleted.",
+        "You are not signed in. The account stays closed and will still be deleted.",
       )
       await signIn(page, account)
       await page.getByRole("button", { name: "Undo the deletion" }).click()
@@ -123,14 +123,9 @@ test("the settings with an export, a confirmation, and both messages are accessi
   await expectAccessibleWithoutSidewaysScroll(page)
 })
 
-test("staff delete an account, undo it, and see what is left of one that is erased", { tag: "@long" }, async ({
-  page,
-  browser,
-  baseURL,
-  database,
-  signUp,
-  signInAs,
-}) => {
+test("staff delete an account, undo the deletion, and see the remaining data of an erased account", {
+  tag: "@long",
+}, async ({ page, browser, baseURL, database, signUp, signInAs }) => {
   const account = await signUp()
   const { id } = account
   await page.context().clearCookies()
@@ -183,7 +178,7 @@ test("staff delete an account, undo it, and see what is left of one that is eras
   await expect(other).toHaveURL(/\/account\?deletion=undone$/)
   await other.close()
 
-  // As if the sweeper had done it: its minutes are not waited for.
+  // As the sweeper does it, without its delay of minutes.
   await database.query(
     "UPDATE users SET name = 'Deleted account', email = 'deleted+' || id || '@invalid', status = 'closed' WHERE id = $1",
     [id],

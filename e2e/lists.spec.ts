@@ -95,7 +95,7 @@ test("active filters are counted, and each is a link that removes it alone", { t
   await expect(active).toHaveCount(0)
 })
 
-test("a chosen view is named once, and its filters are shown when there are more", { tag: "@long" }, async ({
+test("a chosen view is named once, and its filters are shown if more filters are active", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -124,7 +124,7 @@ test("a preset sets the dates of a list and keeps its filters", { tag: "@long" }
   }
 })
 
-test("what is typed into a search before the page's scripts have run is searched for", { tag: "@long" }, async ({
+test("a search finds text that was typed before the page's scripts ran", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -178,7 +178,7 @@ test("a filter by account takes an address; the URL and the API request have the
   await expect(page.getByLabel("Account", { exact: true })).toHaveValue(nobodys)
 })
 
-test("a name or a part of an address finds the account to filter by; of several, one is chosen", {
+test("a name or a part of an address finds the account to filter by; the viewer chooses among several matches", {
   tag: "@long",
 }, async ({ page, signInAs, database }) => {
   const word = randomBytes(8).toString("hex")
@@ -212,7 +212,7 @@ test("a name or a part of an address finds the account to filter by; of several,
   }
 })
 
-test("who may not read accounts learns nothing about an address or a name from a filter", async ({
+test("a filter reveals nothing about an address or a name to a viewer who may not read accounts", async ({
   page,
   signInAs,
   database,
@@ -249,7 +249,7 @@ test("an order has an id to copy, and views of the statuses", { tag: "@long" }, 
   await expect(page).toHaveURL("/admin/orders?status=refunded")
 })
 
-test("on a phone, cards leave out what a row does not have", { tag: "@long" }, async ({ page, signInAs, database }) => {
+test("on a phone, cards leave out empty fields", { tag: "@long" }, async ({ page, signInAs, database }) => {
   const { id } = await createAccount(database)
   const [paid, refunded] = [await order(database, id, 0), await order(database, id, 1500)]
   await page.setViewportSize(narrow)
@@ -301,7 +301,10 @@ test("plans, currencies, ratings, routes and statuses are choices", { tag: "@lon
   }
 })
 
-test("a heading sorts by its column in both directions, says so, and keeps the filters", async ({ page, signInAs }) => {
+test("a heading sorts by its column in both directions, shows the direction, and keeps the filters", async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin/users?role=member&limit=25")
   const heading = page.getByRole("columnheader", { name: "Email" })
@@ -311,7 +314,7 @@ test("a heading sorts by its column in both directions, says so, and keeps the f
   await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email&order=asc")
   await expect(heading).toHaveAttribute("aria-sort", "ascending")
   await expect(rows(page)).toHaveCount(25)
-  // Erased accounts are in the order of addresses that are not shown.
+  // The order of erased accounts comes from addresses that are not shown.
   const ascending = (await rows(page).allTextContents()).filter((text) => !text.includes("Deleted account"))
   expect(ascending).toEqual([...ascending].sort())
   await heading.getByRole("link").click()
@@ -350,7 +353,7 @@ test("the number of rows on a page is a link that starts at the first row", { ta
 })
 
 for (const [width, size] of sampled(Object.entries({ desktop: wide, phone: narrow }))) {
-  test(`on a ${width}, a click anywhere in a row opens its account, and other links in it open theirs`, {
+  test(`on a ${width}, a click anywhere in a row opens its account, and other links in the row open their own pages`, {
     tag: "@long",
   }, async ({ page, signInAs }) => {
     await page.setViewportSize(size)
@@ -376,7 +379,7 @@ test("headings stay in view while the rows scroll", { tag: "@long" }, async ({ p
   await expect(page.getByRole("columnheader", { name: "Account" })).toBeInViewport()
 })
 
-test("subscriptions that may end soon, and those that have ended, are one click away", { tag: "@long" }, async ({
+test("subscriptions that may end soon and ended subscriptions are one click away", { tag: "@long" }, async ({
   page,
   signInAs,
   database,
@@ -428,7 +431,7 @@ test("an empty result leads back to all rows", { tag: "@long" }, async ({ page, 
   await expect(page).toHaveURL("/admin/users")
 })
 
-test("an address is shown completely where there is room, whatever else its row has", { tag: "@long" }, async ({
+test("an address is shown completely where there is room, regardless of the rest of its row", { tag: "@long" }, async ({
   page,
   signInAs,
   database,

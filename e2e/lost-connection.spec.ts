@@ -9,9 +9,9 @@ type Prepared = {
   /** Opens the form and fills in its fields. */
   fill: (page: Page) => Promise<void>
   submit: string
-  /** The label of a field and what was typed into it, if the form has one. */
+  /** The label of a field and the text typed into it, if the form has one. */
   typed?: [string, string]
-  /** What a second try leads to. */
+  /** Expects the result of a second attempt. */
   afterwards: (page: Page) => Promise<void>
   /** Whether it ends the session, so that it needs an account of its own. */
   endsSession?: boolean

@@ -11,7 +11,7 @@ export async function emailsTo(email: string): Promise<string[]> {
   return emails.filter((message) => message.includes(`\nTo: ${email}\r\n`))
 }
 
-/** Waits for `count` emails to an address that contain the text, which are sent after the response, and returns the last. */
+/** Waits for `count` emails to an address with the text, and returns the last. They are sent after the response. */
 export async function emailTo(email: string, text: string, count = 1): Promise<string> {
   const found = async () => (await emailsTo(email)).filter((message) => message.includes(text))
   await expect.poll(async () => (await found()).length).toBe(count)

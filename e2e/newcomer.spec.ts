@@ -7,8 +7,8 @@ import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey } from "./key-page"
 
-// The demo as a newcomer meets it: without a mail server, so that its emails are in its mailbox, and without a proxy, so
-// that the mailbox is theirs.
+// The demo without a mail server, so that its emails are in its mailbox, and without a proxy, so that the newcomer may
+// read the mailbox.
 test.use({ extraHTTPHeaders: {} })
 
 test("a newcomer signs up, opens the email in the mailbox, makes a key and calls the API", async ({

@@ -2,7 +2,7 @@ import { expect, type Page } from "@playwright/test"
 import type { Look } from "@/tests/support/pages"
 import * as yours from "@/tests/yours/reviewed"
 
-/** Opens what there is to look at, also what the first row of a list leads to. */
+/** Opens a page to look at, or a page that the first row of a list links to. */
 export async function openLook(
   page: Page,
   { address, below }: Pick<Look, "address" | "below">,

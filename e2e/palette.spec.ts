@@ -21,10 +21,7 @@ async function open(page: Page): Promise<void> {
   await expect(field(page)).toBeFocused()
 }
 
-test("Ctrl K finds pages and what can be done on them by name, and Enter opens the first", async ({
-  page,
-  signInAs,
-}) => {
+test("Ctrl K finds pages and their actions by name, and Enter opens the first", async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   await open(page)
@@ -39,7 +36,7 @@ test("Ctrl K finds pages and what can be done on them by name, and Enter opens t
   await expect(field(page)).toBeHidden()
 })
 
-test("Ctrl K works with keyboards of other scripts, and goes by the character with other Latin ones", async ({
+test("Ctrl K works by place on keyboards of other scripts, and by character on other Latin keyboards", async ({
   page,
   signInAs,
 }) => {
@@ -61,7 +58,7 @@ test("Ctrl K works with keyboards of other scripts, and goes by the character wi
   expect(errors).toEqual([])
 })
 
-test("the second factor, the export and the deletion are found by what people call them", { tag: "@long" }, async ({
+test("the second factor, the export and the deletion are found by their common names", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -100,7 +97,7 @@ test("the second factor, the export and the deletion are found by what people ca
   await expect(page.getByRole("heading", { name: "Delete your account" })).toBeInViewport()
 })
 
-test("what is typed before the palette is loaded is kept", { tag: "@long" }, async ({ page, signInAs }) => {
+test("text typed before the palette is loaded is kept", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   let load = () => {}
   const loaded = new Promise<void>((resolve) => {
@@ -126,7 +123,7 @@ test("what is typed before the palette is loaded is kept", { tag: "@long" }, asy
   await expect(field(page)).toHaveValue("ledger")
 })
 
-test("what is typed while the palette opens is kept, and presses no button behind it", { tag: "@long" }, async ({
+test("text typed while the palette opens is kept, and presses no button behind it", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -193,7 +190,10 @@ test("a customer who types key finds their own keys with their last use and stat
   await expect(options(page).filter({ hasText: shownKey("\\S.*") })).not.toHaveCount(0)
 })
 
-test("everybody finds support, in the sidebar and by asking for help", { tag: "@long" }, async ({ page, signInAs }) => {
+test("everyone finds support, in the sidebar and by a search for help", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   for (const role of ["member", "bookkeeper"] as const) {
     await signInAs(role)
     await page.goto("/account")

@@ -108,7 +108,7 @@ for (const javaScriptEnabled of scripting) {
       expect((await Promise.all(others.map(opens))).filter(Boolean)).toHaveLength(0)
     })
 
-    test("recent activity lists sign-ins, failed ones too, and what happened to the account since", {
+    test("recent activity lists sign-ins, also failed ones, and later changes of the account", {
       tag: "@long",
     }, async ({ page, database }) => {
       const { email } = await createAccount(database)
@@ -306,7 +306,7 @@ test("an account without a password sets one by email", { tag: "@long" }, async 
   await expect(page.getByRole("button", { name: "Change password" })).toBeVisible()
 })
 
-test("what the password pages say afterwards is accessible and fits narrow screens", { tag: "@long" }, async ({
+test("the confirmations of the password pages are accessible and fit narrow screens", { tag: "@long" }, async ({
   page,
   signUp,
   database,
@@ -335,7 +335,7 @@ test("what the password pages say afterwards is accessible and fits narrow scree
   await expectAccessibleWithoutSidewaysScroll(page)
 })
 
-/** As if the account had signed in through a provider: without triggers, its session goes on. */
+/** Makes an account that signs in through a provider. Triggers would end its session, so they are off. */
 async function removePassword(database: pg.Client, email: string): Promise<void> {
   await database.query("BEGIN")
   await database.query("SET LOCAL session_replication_role = replica")

@@ -44,7 +44,7 @@ for (const javaScriptEnabled of scripting) {
       if (javaScriptEnabled) await expect(page.getByLabel("Password")).toBeFocused()
     })
 
-    test("what is missing is said at its field, not by the browser", { tag: "@long" }, async ({ page }) => {
+    test("a missing value is reported at its field, not by the browser", { tag: "@long" }, async ({ page }) => {
       const missing = [
         {
           path: "/sign-in",
@@ -195,7 +195,7 @@ test("signing out ends the session, also for a copy of its cookie, and a GET req
   expect(await withCopy()).toBe(307)
 })
 
-test("a page does nothing in another account that its browser has signed in to since", async ({
+test("a page opened in one account does nothing in another one that its browser has signed in to since", async ({
   page,
   database,
   signUp,

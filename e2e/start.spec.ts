@@ -6,7 +6,7 @@ import { test } from "./fixtures"
 
 type OpenApi = { paths: Record<string, { post?: { summary: string } }> }
 
-test("the start page may be indexed, and pages behind it may not", { tag: "@long" }, async ({
+test("search engines may index the start page, but not the pages behind it", { tag: "@long" }, async ({
   page,
   request,
   baseURL,
@@ -64,7 +64,7 @@ test("an unknown page keeps the navigation of the signed in, and icons are where
   }
 })
 
-test("the start page says what a credit buys, which credits are free, and what plans cost by month and year", async ({
+test("the start page shows the use of a credit, the free credits, and the prices of plans by month and year", async ({
   page,
   request,
 }) => {

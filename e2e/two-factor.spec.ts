@@ -45,7 +45,7 @@ async function confirmWith(page: Page, code: string): Promise<void> {
   await page.getByRole("button", { name: "Confirm" }).click()
 }
 
-test("a passkey is added, signs in alone, confirms a password, and no longer does once it is removed", async ({
+test("a passkey is added, signs in alone, confirms a password, and does neither once it is removed", async ({
   page,
   context,
   signUp,
@@ -92,7 +92,7 @@ test("a second passkey is in the list as soon as it is added", { tag: "@long" },
   await signUp()
   const authenticator = await addAuthenticator(page)
   await addPasskey(page, "First")
-  // Browsers make no second one on the same device.
+  // Browsers do not create a second passkey on the same device.
   await authenticator.clear()
   await page.getByLabel("Name").fill("Second")
   await page.getByRole("button", { name: "Add passkey" }).click()
@@ -189,7 +189,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an authenticator app is added, confirms a sign-in, and recovery codes stand in for it", async ({
+    test("an authenticator app is added, confirms a sign-in, and recovery codes replace it", async ({
       page,
       context,
       signUp,

@@ -8,7 +8,7 @@ import { testFiles } from "./files"
 type Step = { name: string; run: () => boolean | Promise<boolean> }
 
 /**
- * Runs what the uncommitted changes can break and takes seconds: lint and types, the unit tests that import a changed
+ * Runs the quick tests that the uncommitted changes can break: lint and types, the unit tests that import a changed
  * file, the contract if the API changed, and the browser tests that name a changed page.
  */
 export async function testChanges(): Promise<never> {

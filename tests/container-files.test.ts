@@ -9,7 +9,7 @@ import { envNames, parseEnv } from "@/lib/env"
 import { version } from "@/lib/platform/version"
 import { root } from "@/scripts/root"
 
-// The Dockerfile and compose.yaml, as far as they can be read; tests/image builds and runs the Dockerfile.
+// The text of the Dockerfile and of compose.yaml; tests/image builds and runs the Dockerfile.
 
 type Service = {
   image: string
@@ -47,7 +47,7 @@ test("the image is built without any variable of the product and without secrets
   expect(envNames.filter((name) => name !== "NODE_ENV" && new RegExp(`\\b${name}\\b`).test(dockerfile))).toEqual([])
 })
 
-test("every service waits until those it needs are healthy, or have done their work", () => {
+test("every service waits until the services that it needs are healthy or have completed", () => {
   for (const [name, { depends_on = {} }] of Object.entries(services)) {
     for (const [needed, { condition }] of Object.entries(depends_on)) {
       const isTask = needed === "migrate"
@@ -63,7 +63,7 @@ test("every service waits until those it needs are healthy, or have done their w
   expect(migrate?.command).toEqual(["migrate"])
 })
 
-test("every image but our own is pinned, and every port is open on this machine only", () => {
+test("every image except the product's is pinned, and every port is open on this machine only", () => {
   for (const { image, build, ports = [] } of Object.values(services)) {
     if (!build) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*$/)
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
@@ -93,7 +93,7 @@ test("the product gets variables that it knows and accepts, and only migrations 
   ])
 })
 
-test("the server is read-only and has longer to stop than it takes", async () => {
+test("the server is read-only, and its stop timeout is longer than its shutdown", async () => {
   const operation = await readFile(join(root, "docs/operation.md"), "utf8")
   const [, graceSeconds] = /still in progress after (\d+) seconds/.exec(operation) ?? []
   expect(Number.parseInt(product?.stop_grace_period ?? "", 10)).toBeGreaterThanOrEqual(Number(graceSeconds) + 5)

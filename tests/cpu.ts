@@ -8,8 +8,8 @@ type Usage = { name: string; seconds: number }
 type Stat = { pid: number; parent: number; seconds: number; secondsOfChildren: number; started: string }
 
 /**
- * Measures the CPU time of processes and their descendants by name. It reads /proc four times a second, because a browser
- * never waits for its processes, whose times would be missing from those of the children.
+ * Measures the CPU time of processes and their descendants by name. It reads /proc four times a second: a browser does
+ * not wait for its processes, so their times are missing from its children's times.
  */
 export function startCpuMeter() {
   const names = new Map<number, string>()

@@ -7,7 +7,7 @@ import { envNames } from "@/lib/env"
 import { root } from "@/scripts/root"
 import { optional } from "./support/optional"
 
-// What documents name exists: pages and their headings, files, commands and variables.
+// Pages, headings, files, commands and variables that documents name exist.
 
 const files = [...(await readdir(root)), ...(await readdir(join(root, "docs"))).map((file) => `docs/${file}`)]
 const documents = await Promise.all(
@@ -32,7 +32,7 @@ function anchorsOf(text: string): string[] {
   })
 }
 
-/** What `pattern` finds in the documents, and `isMissing` says of it. */
+/** The matches of `pattern` in the documents for which `isMissing` is true. */
 function missing(pattern: RegExp, isMissing: (found: string, file: string) => boolean): string[] {
   return documents.flatMap(({ file, text }) =>
     [...text.matchAll(pattern)].flatMap(([, found = ""]) => (isMissing(found, file) ? [`${file}: ${found}`] : [])),
@@ -52,7 +52,7 @@ test("each link leads to a file, and to a heading that it has", () => {
   expect(broken).toEqual([])
 })
 
-test("each file that is named exists, unless a module was removed with it", () => {
+test("each named file exists, unless it belongs to a removed module", () => {
   const folders = "app|bench|components|docs|e2e|lib|ops|prisma|public|scripts|server|tests"
   const paths = new RegExp(`[\`\\s(]((?:${folders})/[\\w./[\\]-]*\\w)(?=[\`\\s),;:])`, "g")
   const isOptional = (path: string) => path.split("/").some((folder) => optional.includes(folder))
@@ -62,7 +62,7 @@ test("each file that is named exists, unless a module was removed with it", () =
   expect(missing(paths, (path, file) => file !== "docs/tutorial.md" && isMissing(path))).toEqual([])
 })
 
-test("each test that proves a guarantee runs in npm test, and one that runs a sample there is marked with a plus", async () => {
+test("each test that proves a guarantee runs in npm test, and a plus marks a test that runs only a sample there", async () => {
   const guarantees = documents.find(({ file }) => file === "docs/security.md")?.text ?? ""
   const named = [...guarantees.matchAll(/`((?:app|e2e|lib|prisma|scripts|tests)\/[^`*]+)`(\+?)/g)].flatMap(
     ([, path = "", mark]) => ({ path, mark, files: testsAt(path) }),
@@ -78,7 +78,7 @@ test("each test that proves a guarantee runs in npm test, and one that runs a sa
   expect(wrong).toEqual([])
 })
 
-/** The test at a path that a document names, or the tests of a folder; none for other files, and for those of a removed module. */
+/** The test at a path, or the tests of a folder; empty for other files and for files of a removed module. */
 function testsAt(path: string): string[] {
   const isTest = (name: string) => /\.(test|spec)\.tsx?$/.test(name)
   if (!existsSync(join(root, path))) return []
@@ -99,7 +99,7 @@ function count(text: string, pattern: RegExp): number {
   return [...text.matchAll(pattern)].length
 }
 
-/** Whether a test, or a file beside it that it imports, takes a sample or leaves tests to the long form. */
+/** Whether a test, or a file that it imports from its folder, takes a sample or leaves tests to the long form. */
 function isSampled(file: string): boolean {
   const text = readFileSync(join(root, file), "utf8")
   if (/from "(@\/tests\/support|\.)\/sample"/.test(text) || count(text, longTag) > 0) return true

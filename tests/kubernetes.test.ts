@@ -17,7 +17,7 @@ import { root } from "@/scripts/root"
 
 const run = promisify(execFile)
 
-/** Where kubernetes-types has the fields of each kind. */
+/** The modules of kubernetes-types with the fields of each kind. */
 const kinds = {
   ConfigMap: "core/v1",
   Deployment: "apps/v1",
@@ -48,7 +48,7 @@ function only<Kind extends keyof Kinds>(kind: Kind): Kinds[Kind] {
   return found[0] as unknown as Kinds[Kind]
 }
 
-/** What the compiler says of the manifests as objects of Kubernetes' own types, in which unknown fields are errors. */
+/** The compiler's errors for the manifests as objects of Kubernetes' types, in which unknown fields are errors. */
 async function problemsOf(objects: readonly { kind: string }[]): Promise<string> {
   await mkdir(join(root, ".data"), { recursive: true })
   const directory = await mkdtemp(join(root, ".data/kubernetes-"))
@@ -92,7 +92,7 @@ test.each([
   expect(await problemsOf([change(only("Deployment")) as unknown as { kind: string }])).toContain(problem)
 })
 
-/** What the guide puts into a Secret. */
+/** The variables that the guide puts into a Secret. */
 async function secret(name: string): Promise<Record<string, string>> {
   const guide = await readFile(join(root, "docs/deploy.md"), "utf8")
   expect(guide).toContain(`kubectl create secret generic ${name} --from-env-file=${name}.env`)
@@ -116,7 +116,7 @@ test("the servers start with the ConfigMap and the Secret of the guide, and no v
   expect(server?.env).toBeUndefined()
   const variables = { ...only("ConfigMap").data, ...(await secret("web")) }
   expect(Object.keys(variables).filter((name) => !envNames.includes(name))).toEqual([])
-  // Replicas share the limits of a key, and each believes the Ingress and nobody else.
+  // Replicas share the limits of a key, and each trusts only the Ingress.
   expect(parseEnv({ ...variables, NODE_ENV: "production" })).toMatchObject({
     REDIS_URL: [expect.any(String)],
     TRUSTED_PROXY_HOPS: 1,
@@ -125,7 +125,7 @@ test("the servers start with the ConfigMap and the Secret of the guide, and no v
   })
 })
 
-test("only the migration sees the URL of the owner of the tables", async () => {
+test("only the migration has the URL of the owner of the tables", async () => {
   expect(Object.keys(await secret("migrate"))).toEqual(["MIGRATE_DATABASE_URL"])
   expect(Object.keys(await secret("web"))).not.toContain("MIGRATE_DATABASE_URL")
   const [migration] = job.spec?.template.spec?.containers ?? []
@@ -136,14 +136,14 @@ test("only the migration sees the URL of the owner of the tables", async () => {
   ])
 })
 
-test("servers and migration are one image, whose migration is not repeated when it fails", () => {
+test("servers and migration use one image, and a failed migration is not repeated", () => {
   expect(containers.map((list) => list.map(({ args }) => args))).toEqual([[["serve"]], [["migrate"]]])
   const [image] = new Set(containers.flat().map(({ image }) => image))
   expect(containers.flat().map((container) => container.image)).toEqual([image, image])
   expect([job.spec?.backoffLimit, job.spec?.template.spec?.restartPolicy]).toEqual([0, "Never"])
 })
 
-test("each container runs as a user without rights, on a file system that is read-only except for /tmp", () => {
+test("each container runs as an unprivileged user, on a file system that is read-only except for /tmp", () => {
   for (const pod of pods) {
     expect(pod?.spec).toMatchObject({
       automountServiceAccountToken: false,
@@ -167,9 +167,9 @@ test("each container runs as a user without rights, on a file system that is rea
   }
 })
 
-test("probes ask for what the servers have", () => {
+test("probes request paths that the servers have", () => {
   const probes = [server?.startupProbe, server?.livenessProbe, server?.readinessProbe]
-  // A server without its database serves on: a restart would not help.
+  // A server without its database keeps running: a restart would not help.
   expect(probes.map((probe) => probe?.httpGet)).toEqual([
     { path: "/healthz", port: "http" },
     { path: "/healthz", port: "http" },
@@ -179,7 +179,7 @@ test("probes ask for what the servers have", () => {
   for (const probe of probes) expect(existsSync(join(root, `app${probe?.httpGet?.path}/route.ts`))).toBe(true)
 })
 
-test("a server that has to end gets no new requests first, and then the time that it takes to shut down", async () => {
+test("a stopping server first gets no new requests, and then enough time to shut down", async () => {
   const operation = await readFile(join(root, "docs/operation.md"), "utf8")
   const [, graceSeconds] = /still in progress after (\d+) seconds/.exec(operation) ?? []
   const before = server?.lifecycle?.preStop?.sleep?.seconds ?? 0
@@ -189,7 +189,7 @@ test("a server that has to end gets no new requests first, and then the time tha
   )
 })
 
-test("an upgrade and a drained node leave as many servers as there were, or one fewer", () => {
+test("an upgrade and a drained node leave all servers running, or one fewer", () => {
   expect(web.spec).toMatchObject({
     replicas: 2,
     strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
@@ -221,7 +221,7 @@ test("where a proxy is trusted, only the Ingress controller and Prometheus reach
   expect(await readFile(join(root, "docs/deploy.md"), "utf8")).not.toMatch(/polic[^.]*optional/i)
 })
 
-test("the Ingress leads to the servers, which the other objects select as well", () => {
+test("the Ingress and the other objects select the servers", () => {
   const labels = web.spec?.template.metadata?.labels
   const service = only("Service")
   expect([

@@ -35,8 +35,8 @@ test("no page, component or endpoint refers to a module outside the module's own
   expect(named.flat()).toEqual([])
 })
 
-// What a team may change, all at once: the long form runs all tests of such a copy.
-test("a changed copy has types and imports that hold, and the tests of what it changes pass", {
+// All changes that a team may make, at once: the long form runs all tests of such a copy.
+test("in a changed copy, the types and imports hold, and the tests of the changes pass", {
   timeout: 300_000,
 }, async () => {
   await makeChangedCopy()

@@ -8,10 +8,10 @@ import { singletons } from "@/lib/singleton"
 import { proxy } from "@/proxy"
 import { anotherAddress } from "./support/client"
 
-// What pages lose when this process is busy, before Next renders anything.
+// Load shedding of pages, before Next renders anything.
 
 beforeEach(() => {
-  // Without it, the event loop would be measured.
+  // Replaces the measurement of the event loop.
   Object.assign(singletons, { lateness: { periods: 0, until: 0 } })
 })
 
@@ -26,7 +26,7 @@ async function leaveOne(address: string): Promise<void> {
   for (let sent = 1; sent < limits.pagesAddress.tokens; sent++) await consume("pagesAddress", address)
 }
 
-test("an address gets a number of pages a minute, others and probes theirs", async () => {
+test("an address gets a number of pages a minute; other addresses and probes are not affected", async () => {
   const address = anotherAddress()
   const headers = { [socketAddressHeader]: address }
   await leaveOne(address)

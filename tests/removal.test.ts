@@ -35,7 +35,7 @@ describe("a copy without any optional module, built and served", () => {
     },
   )
 
-  test("the remaining measures can be asked for, and those of removed modules are gone", async () => {
+  test("the remaining measures can be queried, and the measures of removed modules are gone", async () => {
     const families = (metrics.endpoint.families ?? []).map(({ family }) => family)
     expect(families.map(({ name }) => name)).toEqual(expect.arrayContaining(modules))
     for (const { name, measures } of families) {

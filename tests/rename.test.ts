@@ -13,20 +13,19 @@ import { type MailServer, startMailServer, verificationTokenIn } from "./support
 import { startRedis } from "./support/redis"
 import { queriesOf, readAlerts, readDashboard, selectorsIn } from "./support/watching"
 
-// `npm run rename` in a copy: see support/changed-copy.ts. The product that runs this test issues its keys under what is an
-// older prefix there.
+// `npm run rename` in a copy: see support/changed-copy.ts. The prefix of this product's keys is an older prefix there.
 
 /** The original slug and the one under which this code was published, as words or beginnings of longer names. */
 const originalName = new RegExp(`\\b(${product.slug}|tsk)(?![a-z0-9])`, "i")
 
-/** They say how keys that leaked are found, also those with an older prefix. */
+/** Pages about finding leaked keys, including keys with an older prefix. */
 const namingPrefixes = ["/docs/leaks", "/api/v1/secret-pattern.json"]
 const olderPrefixes = new RegExp(`\\b${product.slug}_(adm|usr)_`, "g")
 
 const { slug, name } = renamed
 const metricsToken = "a-token-for-metrics"
 
-/** Prefixes that keep working, what was true at its time, the holders of the copyright, and tests of a rename. */
+/** Prefixes that keep working, history, the copyright holders, and tests of a rename. */
 const keeping =
   /^(lib\/product\.ts|CHANGELOG\.md|LICENSE|prisma\/migrations\/.*|tests\/rename\.test\.ts|tests\/support\/changed-copy\.ts)$/
 const notSources = /(^|\/)node_modules\/|^(\.\w|generated|dist|test-results|public\/screens|docs\/screens)/

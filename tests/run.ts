@@ -62,7 +62,7 @@ const lanes: readonly (readonly Suite[])[] = [
   ],
 ]
 
-/** What `npm test` runs a sample of and what it leaves out, one after the other. */
+/** The complete suites, which `npm test` samples or leaves out. They run one after the other. */
 const longSuites: readonly Suite[] = [
   unit(whole),
   http(whole),
@@ -233,7 +233,7 @@ function suitesNamed(part: string): readonly Suite[] {
   }))
 }
 
-/** The project of vitest.config.ts that has the file; those of the browser are Playwright's. */
+/** The project of vitest.config.ts that has the file; Playwright has the browser tests. */
 function projectOf(file: string): string {
   if (file.endsWith(".spec.ts")) return "browser"
   const [, folder] = /^tests\/(load|alerts|upgrade|restore|image)\//.exec(file) ?? []
@@ -242,7 +242,7 @@ function projectOf(file: string): string {
   return file.startsWith("tests/http/") || file === "app/api/v1/contract.test.ts" ? "http*" : "unit*"
 }
 
-/** Browser tests wait for it, should the unit tests end first. */
+/** Browser tests wait for it if the unit tests end first. */
 let built: Promise<boolean> | undefined
 
 function buildOnce(context: Context): Promise<boolean> {
@@ -323,7 +323,7 @@ function outcome(context: Context, ok: boolean): Tally {
   return tally(context, ok, ok ? 1 : 0, 0)
 }
 
-/** Counts at least one failure if the command failed; its last lines say why if no test does. */
+/** Counts at least one failure if the command failed. Its last lines are the reason if no test failed. */
 function tally(
   { name }: Context,
   ok: boolean,

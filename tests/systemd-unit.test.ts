@@ -18,7 +18,7 @@ function setting(name: string): string | undefined {
   return new RegExp(`^${name}=(.*)$`, "m").exec(text)?.[1]
 }
 
-test("systemd waits longer for the server than it takes to shut down, and starts it again whenever it ends", async () => {
+test("systemd waits for the server's complete shutdown, and restarts the server after any end", async () => {
   const operation = await readFile(join(root, "docs/operation.md"), "utf8")
   const [, graceSeconds] = /still in progress after (\d+) seconds/.exec(operation) ?? []
   expect(Number(setting("TimeoutStopSec"))).toBeGreaterThan(Number(graceSeconds) + 5)
@@ -27,7 +27,7 @@ test("systemd waits longer for the server than it takes to shut down, and starts
   expect(setting("KillMode")).toBe("mixed")
 })
 
-test("it starts what `npm start` starts, as a user of its own, with its secrets from a file outside the sources", async () => {
+test("it starts the command of `npm start` as its own user, with secrets from a file outside the sources", async () => {
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))
   expect(setting("ExecStart")).toBe(`/usr/bin/${scripts.start}`)
   expect([setting("User"), setting("EnvironmentFile")]).toEqual(["%N", "/etc/%N.env"])

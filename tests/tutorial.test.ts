@@ -36,7 +36,7 @@ test("every command and every file of the tutorial works on a copy, and the test
   }
 })
 
-/** The first line names the file, and for a part of it the constant that the block replaces. */
+/** The first line names the file and, for a part of the file, the constant that the block replaces. */
 async function write(copy: string, block: string): Promise<void> {
   const [, file = "", constant, code = ""] = /^\/\/ (\S+?)(?:: (\w+))?\n(.*)$/s.exec(block) ?? expect.fail(block)
   const target = join(copy, file)

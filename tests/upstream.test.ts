@@ -7,7 +7,7 @@ import { product } from "@/lib/product"
 import { copySources, succeeds } from "./support/copy"
 import { foldersOf, modules } from "./support/optional"
 
-// docs/forks.md: a product with another name, without a module and with a table of its own merges a release that changes a
+// docs/forks.md: a product with another name, without a module and with its own table merges a release that changes a
 // file of each usual kind.
 
 test("a release merges into a changed product without a conflict, and keeps its name, its texts and its removed modules", async () => {

@@ -4,7 +4,7 @@ import { holds, type Permission } from "@/lib/permissions"
 /** Pages of `help` need no account. */
 type Area = "account" | "admin" | "help"
 
-/** Exported by `navigation.ts` in the page's folder, whose path is that of the page. */
+/** Exported by `navigation.ts` in the page's folder. The folder's path is the page's path. */
 export type NavigationEntry = {
   area: Area
   section?: (typeof sectionTitles)[number]

@@ -28,7 +28,7 @@ export function Plans({ metered, hasAccount }: { metered: readonly MeteredEndpoi
           {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${price(amount)}`).join(", ")}.
         </p>
         {metered.map((endpoint) => (
-          <Price key={endpoint.path} of={endpoint} />
+          <Price key={endpoint.path} value={endpoint} />
         ))}
       </div>
       <div className="grid gap-4 sm:grid-cols-3">
@@ -70,7 +70,7 @@ export function Plans({ metered, hasAccount }: { metered: readonly MeteredEndpoi
   )
 }
 
-function Price({ of: { method, path, summary, metered } }: { of: MeteredEndpoint }) {
+function Price({ value: { method, path, summary, metered } }: { value: MeteredEndpoint }) {
   return (
     <p className="max-w-2xl text-base text-muted">
       What a credit buys: <code className="font-mono text-sm text-ink">{`${method} ${path}`}</code>{" "}

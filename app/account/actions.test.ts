@@ -29,7 +29,7 @@ async function useUp(name: LimitName) {
 
 const refused = (why: string) => ({ ok: false, message: expect.stringMatching(new RegExp(`^${why}\\. Try again`)) })
 
-test("additions to the factors of one account are limited together; refused ones change nothing, and one can be removed", async () => {
+test("additions to the factors of one account share a limit; a refused one changes nothing, and a factor can still be removed", async () => {
   await createApp(viewer.id)
   expect(await replaceCodes(null, form())).toMatchObject({ ok: true })
   await useUp("factorChangesAccount")

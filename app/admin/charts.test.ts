@@ -49,7 +49,7 @@ test.each<[StatsInterval, string, string]>([
   }
 })
 
-test("a viewer who may not read money gets no tile, chart or column of it, and all others", async () => {
+test("a viewer who may not read money gets no tile, chart or column of money, but all others", async () => {
   const search = new URLSearchParams({ interval: "month", since: "2026-01-01", until: "2026-06-15" })
   const shownTo = async (role: string) => {
     const { data, meta } = await stats.endpoint.read(String(search), permissionCheckOf(role))

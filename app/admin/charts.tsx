@@ -16,7 +16,7 @@ import { holds } from "@/lib/permissions"
 import { money } from "@/lib/platform/text/money"
 import { listPlans } from "@/lib/purchases/plans"
 
-/** A series is a measure, or one measure less another. */
+/** A series is a measure, or the difference of two measures. */
 type Question = {
   title: string
   kind: "line" | "bar"
@@ -93,7 +93,7 @@ export async function Charts({ role, ...range }: Range & { role: string }) {
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
       {charts.map((chart) => (
         <Chart key={chart.title} {...chart}>
-          {chart.isByPlan && !(revenue instanceof QuestionError) && <ByPlan of={revenue} />}
+          {chart.isByPlan && !(revenue instanceof QuestionError) && <ByPlan value={revenue} />}
         </Chart>
       ))}
     </div>
@@ -119,13 +119,13 @@ async function revenueByPlan({ since, until }: Range): Promise<PlanRevenue[]> {
     .sort((one, other) => one.currency.localeCompare(other.currency) || other.amount - one.amount)
 }
 
-function ByPlan({ of }: { of: readonly PlanRevenue[] }) {
-  if (of.length === 0) return null
+function ByPlan({ value }: { value: readonly PlanRevenue[] }) {
+  if (value.length === 0) return null
   return (
     <details>
       <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">By plan</summary>
       <ul aria-label="MRR by plan" className="grid gap-1 pt-2">
-        {of.map(({ plan, name, currency, amount, share }) => (
+        {value.map(({ plan, name, currency, amount, share }) => (
           <li key={`${plan} ${currency}`} className="grid grid-cols-[minmax(0,1fr)_auto_4rem] gap-3">
             <Link href={`/admin/subscriptions?planId=${plan}`} className="truncate hover:underline">
               {name}

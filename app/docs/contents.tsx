@@ -33,18 +33,18 @@ export function WithContents({
 }
 
 export function Section<Id extends string>({
-  of,
+  id,
   contents,
   children,
 }: {
-  of: NoInfer<Id>
+  id: NoInfer<Id>
   contents: readonly { id: Id; label: string }[]
   children: ReactNode
 }) {
   return (
-    <section id={of} aria-labelledby={`${of}-title`} className="grid scroll-mt-4 gap-3">
-      <h2 id={`${of}-title`} className="text-base font-semibold">
-        {contents.find(({ id }) => id === of)?.label}
+    <section id={id} aria-labelledby={`${id}-title`} className="grid scroll-mt-4 gap-3">
+      <h2 id={`${id}-title`} className="text-base font-semibold">
+        {contents.find((section) => section.id === id)?.label}
       </h2>
       {children}
     </section>

@@ -2,10 +2,10 @@ import { Breakable } from "@/components/values/breakable"
 import type { Described } from "@/lib/api/documents/document"
 import { Code, Prose } from "./prose"
 
-export function DescribedList({ of }: { of: readonly Described[] }) {
+export function DescribedList({ value }: { value: readonly Described[] }) {
   return (
     <ul className="divide-y divide-line">
-      {of.map(({ name, type, description, untrusted, fields }) => (
+      {value.map(({ name, type, description, untrusted, fields }) => (
         <li key={name} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
           <Code>{name}</Code>
           <p className="text-muted">
@@ -24,7 +24,7 @@ export function DescribedList({ of }: { of: readonly Described[] }) {
           </p>
           {fields.length > 0 && (
             <div className="border-l border-line pl-3 sm:col-span-2">
-              <DescribedList of={fields} />
+              <DescribedList value={fields} />
             </div>
           )}
         </li>

@@ -48,13 +48,13 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
           )}
         </div>
         {endpoint.shape === "metrics" && (
-          <Part title="Parameters, besides each dimension as a filter">
-            <DescribedList of={describeParameters(parameters).filter(isOther)} />
+          <Part title="Parameters, in addition to each dimension as a filter">
+            <DescribedList value={describeParameters(parameters).filter(isOther)} />
           </Part>
         )}
         {endpoint.shape === "list" && Object.keys(filters).length > 0 && (
           <Part title="Filters">
-            <DescribedList of={describeParameters(filters)} />
+            <DescribedList value={describeParameters(filters)} />
           </Part>
         )}
         {endpoint.shape === "list" && <SharedParameters />}
@@ -67,21 +67,21 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
               <Prose>{conventions.idempotency}</Prose>
             </p>
             <Part title="Body fields">
-              <DescribedList of={describeBody(metered.body)} />
+              <DescribedList value={describeBody(metered.body)} />
             </Part>
           </>
         )}
         <Part title={endpoint.shape === "object" ? "Data fields" : "Row fields"}>
-          <DescribedList of={describeFields(data).filter(isOther)} />
+          <DescribedList value={describeFields(data).filter(isOther)} />
         </Part>
         {families.map(({ family, permission }) => (
           <Part key={family.name} title={`Family ${family.name}, permission ${permission}`}>
-            <DescribedList of={describeFamily(family)} />
+            <DescribedList value={describeFamily(family)} />
           </Part>
         ))}
         {extra.length > 0 && (
           <Part title="Additional meta fields">
-            <DescribedList of={extra} />
+            <DescribedList value={extra} />
           </Part>
         )}
       </div>
@@ -112,7 +112,7 @@ function SharedParameters() {
       <summary className="cursor-pointer font-medium text-muted hover:text-ink">
         Common list parameters: {Object.keys(sharedParameters).join(", ")}
       </summary>
-      <DescribedList of={describeParameters(sharedParameters)} />
+      <DescribedList value={describeParameters(sharedParameters)} />
     </details>
   )
 }

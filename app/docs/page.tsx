@@ -66,7 +66,7 @@ export default async function OverviewPage() {
           </div>
         </header>
 
-        <Section of="authentication" contents={sections}>
+        <Section id="authentication" contents={sections}>
           <Sentence>{"Send your API key with each request, in this header or as `x-api-key: <API_KEY>`."}</Sentence>
           <CodePanel title="Header" code="Authorization: Bearer <API_KEY>" />
           <p>
@@ -80,35 +80,35 @@ export default async function OverviewPage() {
           <CodePanel title="Shell" code={`read -rs ${keyVariable} && export ${keyVariable}`} />
         </Section>
 
-        <Section of="keys" contents={sections}>
+        <Section id="keys" contents={sections}>
           <Sentence>{conventions.keys}</Sentence>
           <Sentence>{conventions.rotation}</Sentence>
         </Section>
 
-        <Section of="responses" contents={sections}>
+        <Section id="responses" contents={sections}>
           <Sentence>{conventions.envelope}</Sentence>
           <Sentence>{conventions.errors}</Sentence>
         </Section>
 
-        <Section of="lists" contents={sections}>
+        <Section id="lists" contents={sections}>
           <p>All lists accept these parameters. Some lists also accept filters.</p>
-          <DescribedList of={describeParameters(sharedParameters)} />
+          <DescribedList value={describeParameters(sharedParameters)} />
           <Sentence>{conventions.walk}</Sentence>
           <Sentence>{conventions.stream}</Sentence>
           <Sentence>{conventions.bounds}</Sentence>
           <Sentence>{conventions.strict}</Sentence>
         </Section>
 
-        <Section of="money-and-times" contents={sections}>
+        <Section id="money-and-times" contents={sections}>
           <Sentence>{conventions.money}</Sentence>
           <Sentence>{conventions.times}</Sentence>
         </Section>
 
-        <Section of="untrusted-text" contents={sections}>
+        <Section id="untrusted-text" contents={sections}>
           <Sentence>{conventions.untrusted}</Sentence>
         </Section>
 
-        <Section of="credits" contents={sections}>
+        <Section id="credits" contents={sections}>
           <Sentence>{conventions.metered}</Sentence>
           <CallLinks to={metered} />
           <p>
@@ -124,7 +124,7 @@ export default async function OverviewPage() {
           </p>
         </Section>
 
-        <Section of="rate-limit" contents={sections}>
+        <Section id="rate-limit" contents={sections}>
           <Sentence>{conventions.rate}</Sentence>
           <dl className="grid gap-x-4 gap-y-1 sm:grid-cols-[max-content_minmax(0,1fr)]">
             {Object.entries(responseHeaders).map(([name, meaning]) => (
@@ -138,7 +138,7 @@ export default async function OverviewPage() {
           </dl>
         </Section>
 
-        <Section of="errors" contents={sections}>
+        <Section id="errors" contents={sections}>
           <Table caption="Error codes" headings={[{ label: "Status" }, { label: "Code" }, { label: "Meaning" }]}>
             {Object.entries(errors).map(([code, { status, meaning }]) => (
               <TableRow key={code}>
@@ -156,7 +156,7 @@ export default async function OverviewPage() {
           </Table>
         </Section>
 
-        <Section of="for-machines" contents={sections}>
+        <Section id="for-machines" contents={sections}>
           <ul className="grid gap-1">
             {surfaces.toReversed().map((surface) => (
               <Document key={surface} path={`${kinds[surface].api}/skill.md`}>

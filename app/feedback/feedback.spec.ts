@@ -53,7 +53,7 @@ for (const javaScriptEnabled of scripting) {
       await expect(page.getByRole("button", { name: "Reply" })).toHaveCount(0)
     })
 
-    test("what was done is shown when the row leaves a filtered list", { tag: "@long" }, async ({
+    test("the outcome is shown even if the row leaves a filtered list", { tag: "@long" }, async ({
       page,
       signUp,
       signInAs,

@@ -59,12 +59,13 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
       )}
       {deletion === "requested" && (
         <Notice tone="good" role="status">
-          Your account is closed and will be deleted in {graceDays} days. Until then you can sign in and undo that.
+          Your account is closed and will be deleted in {graceDays} days. Until then you can sign in and undo the
+          deletion.
         </Notice>
       )}
       {deletion === "kept" && (
         <Notice tone="good" role="status">
-          You are not signed in. The account stays closed and is still going to be deleted.
+          You are not signed in. The account stays closed and will still be deleted.
         </Notice>
       )}
       <Form action={signIn}>

@@ -32,7 +32,7 @@ const focusable = "[aria-invalid=true], [data-invalid] input, :is(h2, [role=aler
 
 /**
  * `submit` replaces React's submission, which resets the form and turns a lost connection into the error page.
- * The action validates, not the browser, so that all error messages are ours.
+ * The action validates, not the browser, so that error messages are the same in all browsers.
  */
 export function Form<Field extends string, Done>({
   action,

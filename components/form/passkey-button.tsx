@@ -22,7 +22,7 @@ type Ceremony =
 
 type Shown = {
   ceremony: Ceremony
-  /** Browsers offer the passkeys of a host on no other host. */
+  /** Browsers offer passkeys only on the host where they were added. */
   host: string
   kind?: ButtonKind
   children: string

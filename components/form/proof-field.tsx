@@ -19,7 +19,7 @@ export function ProofField({ request }: { request: Asked }) {
   // With JavaScript, the fields keep their values.
   const hydrated = useHydrated()
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each result asks anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each result asks again
   useEffect(() => area.current?.querySelector<HTMLElement>("input[name=proof], p[tabindex]")?.focus(), [request])
 
   return (

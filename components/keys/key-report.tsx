@@ -108,7 +108,7 @@ export async function KeyReportPage({
 
 function Completeness({ report }: { report: KeyReport }) {
   const { completeFrom, isSinceCreation, isDeleted, readAt, unlogged } = report
-  if (isDeleted) return <p>What a key did is kept until {usageDays} days after its end, which are over.</p>
+  if (isDeleted) return <p>The activity of a key is kept until {usageDays} days after its end, which are over.</p>
   if (!completeFrom) return <p>No request with any key has been logged yet.</p>
   return <p>{completenessInWords({ completeFrom, isSinceCreation, readAt, unlogged })}</p>
 }

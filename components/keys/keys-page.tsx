@@ -18,7 +18,7 @@ import type { RowServerActions } from "./row-forms"
 const intros: Record<Surface, string> = {
   user: "For your own code. A key gives access to your account only.",
   admin:
-    "For reports, scripts and AI agents. A key reads what you choose, at most what its owner’s role can read, and cannot change anything.",
+    "For reports, scripts and AI agents. A key reads the data that you choose, within its owner’s role, and cannot change anything.",
 }
 
 export async function KeysPage({

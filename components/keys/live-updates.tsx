@@ -7,10 +7,10 @@ import { useHydrated } from "@/components/ui/use-hydrated"
 
 const everyMs = 5_000
 
-/** Ends after ten minutes unattended: every question keeps the viewer's session from ending. */
+/** Stops after ten minutes unattended, because every poll extends the viewer's session. */
 const maxQuestions = 120
 
-/** Asks for the number first, so that an open page costs little, and stays as it is without a connection. */
+/** Polls only the number of requests, so that an open page costs little. A lost connection changes nothing. */
 export function LiveUpdates({ path, requests }: { path: string; requests: number }) {
   const router = useRouter()
   const hydrated = useHydrated()

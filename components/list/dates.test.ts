@@ -12,7 +12,7 @@ test.each([
   }
 })
 
-test("the other ranges include today, and start as many days ago or with a month", () => {
+test("the other ranges include today, and start that many days ago or with a month", () => {
   const ranges = datePresets(new Date("2026-11-23T21:00:00Z")).filter(({ until }) => until === undefined)
   expect(ranges.map(({ label, since }) => [label, since])).toEqual([
     ["Today", "2026-11-23"],

@@ -3,7 +3,7 @@ import { type ErrorCode, errors } from "@/lib/api/errors"
 /** For codes whose published meaning refers to the message of the response, which the request log lacks. */
 const withoutMessage: Readonly<Record<string, string>> = {
   bad_request: "The query or the body was invalid.",
-  key_limit_reached: "The call could have cost more than what was left of the key's spending limit.",
+  key_limit_reached: "The call could have cost more than the rest of the key's spending limit.",
   forbidden: "The key's owner was banned or closed, or lacked the permission that the endpoint requires.",
   missing_scope: "The key lacks the scope that the endpoint requires.",
 }

@@ -46,10 +46,10 @@ export function Choice({
         {groupsOf(options).map(([group, options]) =>
           group ? (
             <optgroup key={group} label={group}>
-              <Options of={options} />
+              <Options value={options} />
             </optgroup>
           ) : (
-            <Options key="" of={options} />
+            <Options key="" value={options} />
           ),
         )}
       </select>
@@ -68,8 +68,8 @@ function groupsOf(options: Readonly<Record<string, string>>): [string, Option[]]
   return [...groups]
 }
 
-function Options({ of }: { of: readonly Option[] }) {
-  return of.map(([value, text]) => (
+function Options({ value: options }: { value: readonly Option[] }) {
+  return options.map(([value, text]) => (
     <option key={value} value={value}>
       {text}
     </option>

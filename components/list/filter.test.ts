@@ -14,7 +14,7 @@ test.each(["__proto__", "constructor", "toString"])(
   },
 )
 
-test("the actions of the audit log are grouped by what they are about, in plain words", () => {
+test("the actions of the audit log are grouped by subject, in plain words", () => {
   const action = z.enum(["user.sign_in_failed", "api_key.issued", "waitlist.invited"])
   const { options, text } = filterOf("action", action, new URLSearchParams({ action: "api_key.issued" }), {})
   expect(options).toEqual({

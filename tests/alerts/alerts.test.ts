@@ -20,7 +20,7 @@ import { startTestServer, type TestServer } from "@/tests/support/server"
 import { queriesOf, readAlerts, readDashboard } from "@/tests/support/watching"
 import { work } from "@/tests/support/work"
 
-// Each alert of ops/alerts.yaml fires in a real Prometheus by the fault that it is for. Time passes 20 times faster: in
+// Each alert of ops/alerts.yaml fires in a real Prometheus after its fault. Time passes 20 times faster: in
 // the rules, for the scrapes, and between the rounds of the sweeper.
 
 const METRICS_TOKEN = "a-token-of-the-test"
@@ -74,7 +74,7 @@ function start(given: Record<string, string>): Promise<TestServer> {
 }
 
 async function watch({ address }: TestServer): Promise<RunningPrometheus> {
-  // Next loads a route when it is first asked for, which takes longer than a scrape may.
+  // Next loads a route on the first request, which takes longer than the timeout of a scrape.
   await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
   return startPrometheus(address, product.slug, METRICS_TOKEN, rules)
 }
@@ -94,7 +94,7 @@ function run(secret: string) {
   return exchange(server.address + work.path, { method: "POST", headers, body: work.body })
 }
 
-/** What customers do all the time: below the limits, with each key in turn. */
+/** Everyday traffic of customers: below the limits, with each key in turn. */
 async function someTraffic(): Promise<void> {
   for (const secret of secrets) {
     await Promise.all([get(secret), run(secret), sleep(60)])
@@ -142,7 +142,7 @@ async function failing(writing: "INSERT" | "UPDATE", code: string): Promise<() =
   return async () => void (await ownerPool().query("DROP TRIGGER raises ON runs; DROP FUNCTION raise_it"))
 }
 
-/** Starts the fault that an alert is for; the returned function ends it. */
+/** Starts the fault of an alert; the returned function ends it. */
 const faults: Record<string, () => Promise<() => Promise<unknown>>> = {
   async ApiErrors() {
     const secret = await newKey()
@@ -259,7 +259,7 @@ test("a server under everyday traffic has no alert", async () => {
     // Prometheus takes five seconds to find its targets, which are 100 seconds here.
     await expect.poll(() => prometheus.firing(), { timeout: 30_000 }).toEqual([])
     const since = performance.now()
-    // Longer than the longest `for` and range of a rule, so that each one has been evaluated on all that it looks at.
+    // Longer than the longest `for` and range of a rule, so that each has been evaluated on its complete range.
     while (performance.now() - since < 100_000) {
       expect(await prometheus.firing()).toEqual([])
       await sleep(500)

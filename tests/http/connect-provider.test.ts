@@ -9,7 +9,7 @@ import { cheapHashOf, createConnection, createUser } from "@/tests/support/facto
 import { comeBack, type Started, start } from "@/tests/support/oauth-provider"
 import { provider, server } from "@/tests/support/shared-server"
 
-// Connecting a provider: only the browser that proved who is at it, once, within ten minutes, for this provider.
+// Only the browser with a fresh proof connects a provider: once, within ten minutes, for this provider.
 // tests/http/access sends an intent with every other kind of session cookie.
 
 const password = "correct horse battery staple"
@@ -35,7 +35,7 @@ function newPerson() {
   return provider.person({ email: `new-${randomUUID()}@example.com` })
 }
 
-/** What the browser is told; fails if the response signs it in or out, or leaves the intent in its cookies. */
+/** The outcome in the redirect. Fails if the response signs the browser in or out, or keeps the intent's cookie. */
 function outcomeOf({ headers, cookies }: RawResponse): string | null {
   expect(cookies.filter((line) => line.startsWith(cookieName("session")))).toEqual([])
   expect(cookies).toContainEqual(expect.stringMatching(new RegExp(`^${cookieName("connect")}=;.*Max-Age=0`, "i")))
@@ -76,7 +76,7 @@ test("without a fresh proof nothing starts; with the password the same session c
   }
   expect(await db().session.findMany({ where: { userId: browser.user.id } })).toMatchObject([{ connecting: null }])
   const [started, person] = [await startConnecting(browser, { proof: password }), newPerson()]
-  // The browser has replaced its session cookie by the one that the proof made.
+  // The proof has replaced the session cookie.
   expect(outcomeOf(await comeBack(server, started, {}, { code: person.id }))).toBe("connected")
   expect(await connectedTo(person)).toEqual([browser.user.id])
 })
@@ -99,7 +99,7 @@ test.each([
         [id],
       ),
   ],
-])("an account that is %s in the meantime connects nothing and is not signed in", async (_what, change) => {
+])("an account that is %s before the callback connects no provider and is not signed in", async (_what, change) => {
   const browser = await createBrowser()
   const [started, person] = [await startConnecting(browser), newPerson()]
   await change(browser.user.id)
@@ -107,7 +107,7 @@ test.each([
   expect(await connectedTo(person)).toEqual([])
 })
 
-test("an intent connects nothing in the browser of another account, even if that connects as well", async () => {
+test("an intent connects nothing in the browser of another account, even if that account connects, too", async () => {
   const [browser, other] = [await createBrowser(), await createBrowser()]
   const [started, , person] = [await startConnecting(browser), await startConnecting(other), newPerson()]
   expect(outcomeOf(await comeBack(server, started, other.headers, { code: person.id }))).toBe("expired")
@@ -156,7 +156,7 @@ test("a state that this browser did not start connects nothing", async () => {
   expect(await connectedTo(person)).toEqual([])
 })
 
-test("a session cookie is no intent, and an intent is no session", async () => {
+test("a session cookie does not work as an intent, nor an intent as a session", async () => {
   const browser = await createBrowser()
   const [started, person] = [await startConnecting(browser), newPerson()]
   const [session, intent] = [cookieName("session"), cookieName("connect")]
@@ -179,7 +179,7 @@ test("an account at the provider that signs in to another account is refused in 
   expect(text).toContain("is already connected to another account here.")
 })
 
-test("a sign-in that is started after a connection was not finished is a sign-in", async () => {
+test("a sign-in that starts after an unfinished connection is a sign-in", async () => {
   const browser = await createBrowser()
   const unfinished = await startConnecting(browser)
   const headers = { cookie: [browser.headers.cookie, ...unfinished.cookies].join("; ") }
@@ -204,7 +204,7 @@ test("the page after a password reset names the connected providers", async () =
   expect(text).toContain('"done":{"providers":["GitHub"]')
 })
 
-test("the page lists what signs in, without a button for the last way in", async () => {
+test("the page lists the sign-in methods, without a button for the last one", async () => {
   const { user, headers } = await createBrowser({ passwordHash: null })
   const { id } = await createConnection(user.id)
   const { text } = await ask(server, { path: page, headers: { ...sameOriginHeaders(), ...headers } })

@@ -12,7 +12,7 @@ import { formCases, passwordHash } from "./access/forms"
 
 const actions = await builtActions()
 
-/** Calls an action in a session, and waits for the email to `to`, which is sent after the response. */
+/** Calls an action in a session, and waits for the email to `to`. It is sent after the response. */
 async function emailAfter(
   name: string,
   cookie: string,
@@ -59,7 +59,7 @@ async function templatesTo(to: string): Promise<string[]> {
   return (await db().email.findMany({ where: { to } })).map(({ template }) => template)
 }
 
-/** What is reported to the account that does it. */
+/** The emails to the account that calls the action. */
 const reports = {
   "account/security change": "password_changed",
   "account/security disconnect": "provider_disconnected",

@@ -45,8 +45,8 @@ const figures: string[] = []
 let database: Database
 
 beforeAll(async () => {
-  // A database of their own, because the tests stop, fill and kill it. Killing a process loses nothing that it has
-  // written, so fsync can be off.
+  // A database of their own, because the tests stop, fill and kill it. Writes survive the kill of a process, so fsync
+  // can be off.
   database = await startDatabase(["-c", "fsync=off", "-c", "max_connections=80"])
   useDatabase(database)
   // The tests themselves wait for a busy machine.
@@ -74,7 +74,7 @@ function through(proxy: FaultyProxy): string {
 
 type Customer = { id: string; keyId: string; secret: string; admin: string; calls: Charged[] }
 
-/** Creates an owner with credits and a key for each surface; `limits` are those of the user key. */
+/** Creates an owner with credits and a key for each surface; `limits` apply to the user key. */
 async function customer(limits: { requestsPerMinute?: number } = {}): Promise<Customer> {
   const user = await createUser({ role: "owner" })
   await grantCredits(user.id, 100_000)
@@ -132,7 +132,7 @@ async function settleAll(server: TestServer, owner: Customer): Promise<void> {
   expect(await findViolations(pool(), [owner.id])).toEqual([])
 }
 
-/** Retries a call until it has a response. Its first reservation may commit as late as the retry: that one gets a 409. */
+/** Retries a call until it has a response. A retry gets a 409 if the first reservation commits at the same time. */
 async function settle(server: TestServer, owner: Customer, call: Charged): Promise<void> {
   // Expires the reservations of requests that got no response.
   await pool().query(
@@ -288,7 +288,7 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     await settleAll(server, owner)
   })
 
-  test.sequential("signing out removes the cookie, and says that its copies may work, even while PostgreSQL refuses connections", async () => {
+  test.sequential("signing out removes the cookie, and warns that its copies may work, even while PostgreSQL refuses connections", async () => {
     const headers = { ...sameOriginHeaders(), cookie: await sessionOf(await createUser()) }
     const [form = {}] = readForms((await ask(server, { path: "/account", headers })).text)
     await proxy.set({ kind: "refused" })
@@ -300,7 +300,7 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     await recovered(server, (await customer()).secret)
   })
 
-  test.sequential("what pages load says why it fails while PostgreSQL refuses connections", async () => {
+  test.sequential("requests from pages return the reason of their failure while PostgreSQL refuses connections", async () => {
     const { id, keyId } = await customer()
     const headers = { cookie: await sessionOf({ id }) }
     const downloads = [
@@ -768,8 +768,8 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
     }
   })
 
-  test("every connection of the pool is in use: requests return 200, or 503 within 3 s, or 429 behind those of their account", async () => {
-    // Of one account, a third of the pool at most waits for a lock: one of four.
+  test("every connection of the pool is in use: requests return 200, or 503 within 3 s, or 429 behind others of their account", async () => {
+    // At most a third of the pool, one of four, waits for a lock for one account.
     const owners = await Promise.all(Array.from({ length: 12 }, () => customer()))
     const pending: Promise<Exchange | undefined>[] = []
     let late: Promise<(Exchange | undefined)[]> | undefined
@@ -818,7 +818,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
     await recovered(server, secret)
   })
 
-  test("it refuses the password of the servers' role (28P01): requests return 503, and 200 when it is right again", async () => {
+  test("it refuses the password of the servers' role (28P01): requests return 503, and 200 when it is correct again", async () => {
     const { secret } = await customer()
     const { username, password } = new URL(database.url)
     await ownerPool().query(`ALTER ROLE ${username} PASSWORD 'another'`)

@@ -22,7 +22,7 @@ import { appCode, cheapHashOf, createApp, createConnection, createKey, createUse
 import { proofCodeIn } from "@/tests/support/mail-server"
 import { mail, provider, server, serverTime } from "@/tests/support/shared-server"
 
-// How a fresh proof is given and what it is worth, over HTTP. Which actions ask for one: tests/http/access.
+// Proofs of identity over HTTP: how an account gives one, and its effect. tests/http/access has the actions that ask.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
@@ -48,7 +48,7 @@ class Browser {
     return response
   }
 
-  /** Changes the role of an account, which is asked for a proof. */
+  /** Changes the role of an account: an action that asks for a proof. */
   async setRole(target: User, proof: Record<string, string> = {}, headers: SentHeaders = {}): Promise<string> {
     const fields = { id: target.id, role: "support", ...proof }
     const path = `/admin/users/${target.id}`
@@ -69,7 +69,7 @@ function actionOf(name: string): BuiltAction {
   return action
 }
 
-/** "done", what the form asks for and why, or what it says. */
+/** "done", the proof that the form asks for and the reason, or its message. */
 function outcomeOf({ text }: RawResponse): string {
   const result = text.split("\n").find((line) => line.includes('"ok":')) ?? ""
   if (result.includes('"ok":true')) return "done"
@@ -86,7 +86,7 @@ async function admin(session: Parameters<typeof sessionOf>[1] = minutesAgo(11), 
   return { user, browser: new Browser(await sessionOf(user, session)) }
 }
 
-/** A customer who signs in through a provider alone. */
+/** A customer who signs in only through a provider. */
 async function withoutPassword() {
   const user = await createUser({ passwordHash: null })
   await createConnection(user.id)
@@ -104,7 +104,7 @@ function codesTo({ email }: User): string[] {
 const askedForPassword = "asks for password"
 const askedForCode = "asks for emailed code"
 
-test("a proof lasts for ten minutes in the browser that gave it, and then is asked for again", async () => {
+test("a proof lasts for ten minutes in the browser that gave it; then the next action asks again", async () => {
   const { user, browser } = await admin()
   const targets = [await createUser(), await createUser(), await createUser()] as const
   expect(await browser.setRole(targets[0])).toBe(askedForPassword)
@@ -118,7 +118,7 @@ test("a proof lasts for ten minutes in the browser that gave it, and then is ask
   expect(await Promise.all(targets.map(roleOf))).toEqual(["support", "support", "member"])
 })
 
-test("a copy of the cookies from before a proof gains nothing by it, and is still the session", async () => {
+test("a proof does not apply to an earlier copy of the cookies, which is still a session", async () => {
   const { browser } = await admin()
   const [thief, target] = [browser.copy(), await createUser()]
   expect(await browser.setRole(await createUser(), { proof: password })).toBe("done")
@@ -127,7 +127,7 @@ test("a copy of the cookies from before a proof gains nothing by it, and is stil
   expect((await ask(server, { path: "/account", headers: thief.headers })).status).toBe(200)
 })
 
-test("a proof in one browser is none in another of the same account", async () => {
+test("a proof in one browser does not apply to another browser of the same account", async () => {
   const { user, browser } = await admin()
   const other = new Browser(await sessionOf(user, minutesAgo(11)))
   expect(await browser.setRole(await createUser(), { proof: password })).toBe("done")
@@ -145,12 +145,12 @@ test("the password of another account proves nothing, nor does that account's se
   expect(await browser.setRole(target)).toBe(askedForPassword)
 })
 
-test("two tabs that are asked at once: a proof in one is enough for both, and both may give it", async () => {
+test("of two tabs that ask at once, a proof in one is enough for both, and both may give it", async () => {
   const { browser } = await admin()
   const [first, second] = [await createUser(), await createUser()]
   expect([await browser.setRole(first), await browser.setRole(second)]).toEqual([askedForPassword, askedForPassword])
   expect(await browser.setRole(first, { proof: password })).toBe("done")
-  // What is typed in the other one no longer matters.
+  // The other tab accepts any text now.
   expect(await browser.setRole(second, { proof: "wrong" })).toBe("done")
 
   const { browser: another } = await admin()
@@ -159,7 +159,7 @@ test("two tabs that are asked at once: a proof in one is enough for both, and bo
   expect(await Promise.all(tabs)).toEqual(["done", "done"])
 })
 
-test("a form that is sent again, as by Back, acts once, and asks again when its proof is old", async () => {
+test("a form that is submitted again after Back acts once, and asks again when its proof is old", async () => {
   const { user, browser } = await admin()
   const target = await createUser({ creditAccount: { create: {} } })
   const fields = { id: target.id, requestId: randomUUID(), amount: "7", reason: "For a test", proof: password }
@@ -185,14 +185,14 @@ test("a form from another site with the right proof neither acts nor proves", as
   expect(await browser.setRole(target)).toBe(askedForPassword)
 })
 
-test("the right proof gives nobody a permission", async () => {
+test("a correct proof grants no permission", async () => {
   const { browser } = await admin(minutesAgo(11), { role: "analyst" })
   const target = await createUser()
   expect(await browser.setRole(target, { proof: password })).toContain("Your role lacks the permission users.manage.")
   expect(await browser.endOthers()).toBe(askedForPassword)
 })
 
-test("a sign-in with the password is a proof, through a provider it is none, and a new password is one", async () => {
+test("a sign-in with the password and a new password are proofs; a sign-in through a provider is not", async () => {
   const { email } = await createUser({ passwordHash })
   const browser = new Browser("")
   const sign = { path: "/sign-in", fields: { email, password, callbackUrl: "/" } }
@@ -211,7 +211,7 @@ test("a sign-in with the password is a proof, through a provider it is none, and
   expect(await old.endOthers()).toBe("done")
 })
 
-test("an account with a provider alone proves who it is with an emailed code, which works once", async () => {
+test("an account with only a provider proves its identity with an emailed code, which works once", async () => {
   const { user, browser } = await withoutPassword()
   const tab = browser.copy()
   expect(await browser.endOthers()).toBe(askedForCode)
@@ -224,7 +224,7 @@ test("an account with a provider alone proves who it is with an emailed code, wh
   expect(await tab.endOthers({ proof: code })).toBe(`${askedForCode}: This code no longer works. Send another one.`)
 })
 
-test("an emailed code works neither in another browser, for another account, late, nor after five wrong ones", async () => {
+test("an emailed code does not work in another browser, for another account, late, or after five wrong codes", async () => {
   const { user, browser } = await withoutPassword()
   const elsewhere = new Browser(await sessionOf(user, { provedAt: null }))
   const { browser: foreign } = await withoutPassword()
@@ -243,7 +243,7 @@ test("an emailed code works neither in another browser, for another account, lat
   expect(await db().auditEntry.count({ where: { action: "user.proof_failed", targetId: user.id } })).toBe(6)
 })
 
-test("a stolen session cannot send more codes than the limit, and its owner is told by each", async () => {
+test("a stolen session cannot send more codes than the limit, and its owner gets an email with each", async () => {
   const { user, browser } = await withoutPassword()
   await browser.endOthers()
   for (let count = 0; count < limits.proofCodesSession.tokens; count++) await browser.endOthers({ anotherCode: "1" })
@@ -251,7 +251,7 @@ test("a stolen session cannot send more codes than the limit, and its owner is t
   expect(codesTo(user)).toHaveLength(limits.proofCodesSession.tokens)
 })
 
-test("with a second factor the password proves nothing, and neither does it change the password", async () => {
+test("with a second factor, the password alone is no proof, and does not permit a new password", async () => {
   const { user, browser } = await admin()
   const secret = await createApp(user.id)
   const asked = "asks for second factor"
@@ -275,7 +275,7 @@ test("API keys need no proof", async () => {
   expect((await ask(server, { path: "/api/v1/admin/users", headers: { "x-api-key": secret } })).status).toBe(200)
 })
 
-test("without JavaScript the form comes back with what was typed, its id and a field for the proof, and then acts", async () => {
+test("without JavaScript the form comes back with the typed values, its id and a field for the proof, and then acts", async () => {
   const { browser } = await admin()
   const target = await createUser({ creditAccount: { create: {} } })
   const path = `/admin/users/${target.id}?action=grant`
@@ -299,7 +299,7 @@ test("without JavaScript the form comes back with what was typed, its id and a f
   expect(await db().creditEntry.count({ where: { userId: target.id } })).toBe(1)
 })
 
-test("the link to a new address needs a proof, too: whoever has only a session does not confirm it", async () => {
+test("the link to a new address needs a proof, too: a session alone does not confirm it", async () => {
   const { user, browser } = await admin()
   const [to, token] = [`new-${randomUUID()}@example.com`, randomUUID()]
   await db().addressChange.create({ data: { userId: user.id, from: user.email, to, token: hashOf(token) } })

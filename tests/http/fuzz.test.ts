@@ -80,7 +80,7 @@ const wrongTimes = [
 const anyTime = { min: new Date("0001-01-02T00:00:00Z"), max: new Date("9999-12-30T00:00:00Z"), noInvalidDate: true }
 const recent = { min: new Date("2024-01-01T00:00:00Z"), max: new Date("2026-01-01T00:00:00Z"), noInvalidDate: true }
 
-/** A moment in one of the forms that the API accepts. Statistics and metrics accept neither the future nor thousands of days. */
+/** A time in a format that the API accepts. Statistics and metrics refuse the future and thousands of days. */
 function moment(path: string, endOfDay: boolean): fc.Arbitrary<Value> {
   const date = /\/(stats|metrics)$/.test(path) ? fc.date(recent) : fc.oneof(fc.date(anyTime), fc.date(recent))
   return fc.tuple(date, fc.nat(3)).map(([moment, form]) => {
@@ -181,7 +181,7 @@ function mostly<One, Other>(
   return fc.oneof({ weight: times, arbitrary: one }, { weight: 1, arbitrary: other })
 }
 
-/** Whether a query is valid: each value, and the values in combination. */
+/** Whether each value of a query is valid, and their combination. */
 function isValidQuery(given: readonly Given[]): boolean {
   const names = given.map(({ name }) => name)
   if (new Set(names).size < names.length || given.some(({ value }) => !value.valid)) return false
@@ -212,7 +212,7 @@ type Credential = (typeof credentials)[number]
 
 const credential = mostly(fc.constant<Credential>("works"), fc.constantFrom(...credentials), 4)
 
-/** `meaning` is the value that a body has in any notation; only the work knows whether it accepts a `doubtful` one. */
+/** `meaning` is the value of a body in any notation. Only the work decides whether it accepts a `doubtful` body. */
 type Body = { bytes: string | Buffer; valid: boolean; tooLarge?: boolean; doubtful?: boolean; meaning?: string }
 
 const text = fc.oneof(
@@ -243,7 +243,7 @@ const tooLarge = fc
   .integer({ min: 65_537, max: 200_000 })
   .map((size): Body => ({ bytes: "a".repeat(size), valid: false, tooLarge: true }))
 
-/** What customers may send to a metered endpoint: its example, in two notations, and values that its schema may accept. */
+/** Bodies for a metered endpoint: its example in two notations, and values that its schema may accept. */
 function bodiesOf(endpoint: ServedEndpoint): fc.Arbitrary<Body> {
   const example = exampleBody(endpoint) ?? {}
   const schema = endpoint.metered?.body
@@ -277,7 +277,7 @@ function bodiesOf(endpoint: ServedEndpoint): fc.Arbitrary<Body> {
   )
 }
 
-/** What reporters may send: keys that were never issued, malformed keys and any other text. */
+/** Reports of leaked keys: keys that were never issued, malformed keys and any other text. */
 const reported = fc.oneof(
   fc.constantFrom("user" as const, "admin" as const).map((surface) => newSecret(surface)),
   fc.constantFrom("user" as const, "admin" as const).map((surface) => `${newSecret(surface).slice(0, -6)}000000`),
@@ -426,7 +426,7 @@ function sentBy(keySet: KeySet, { path, surface, metered }: ServedEndpoint, one:
   }
 }
 
-/** The statuses that the response may have. Whether metrics can be asked for depends on all that a question names. */
+/** The permitted statuses of the response. For metrics, they depend on all parameters of the question. */
 function expectedStatuses(endpoint: ServedEndpoint, one: Case, account: Account): readonly number[] {
   const { families, filters, required = [] } = endpoint
   if (!families) {
@@ -559,7 +559,7 @@ describe.each(listeners)("%s", (listener) => {
     await fc.assert(property, { seed, numRuns: runsEach })
   })
 
-  /** Sends a request and returns what is wrong with the response. */
+  /** Sends a request and returns the errors in the response. */
   async function attempt(endpoint: ServedEndpoint, operation: Operation, one: Case): Promise<string[]> {
     if (++sentByKeySet > requestsPerSet) {
       keySet = await newKeySet()

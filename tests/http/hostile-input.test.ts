@@ -16,7 +16,7 @@ import { startTestServer, type TestServer } from "@/tests/support/server"
 import { server, startAnother } from "@/tests/support/shared-server"
 import { otherBodies, work } from "@/tests/support/work"
 
-// Malformed and malicious requests. raw-sockets.test.ts covers those that need a raw connection;
+// Malformed and malicious requests. raw-sockets.test.ts covers requests that need a raw connection;
 // lib/api/metered.test.ts and lib/credits/mutations.test.ts cover runs whose work fails.
 
 const all = await endpoints()
@@ -511,7 +511,7 @@ function reportOf(body: string | Buffer, headers: Record<string, string> = {}): 
 /** Reports of leaked keys, each with a key that works: only a 202 revokes it. */
 const reports: readonly Row[] = [
   [
-    "a list of keys, with texts that are none",
+    "a list of keys, with texts that are not keys",
     ({ own }) =>
       reportOf(
         JSON.stringify({ keys: [own, "", "\0", "\ud800", "' OR 1=1 --", "%", "__proto__", "a".repeat(50_000)] }),

@@ -70,7 +70,7 @@ describe.each(listeners)("%s", (listener) => {
     }
   })
 
-  test("a message that GitHub has signed revokes the keys in it, and any other nothing", async () => {
+  test("a message that GitHub has signed revokes the keys in it; any other message revokes nothing", async () => {
     const [leaked, other, unknown] = [await issued(), await issued(), newSecret("user")]
     const body = JSON.stringify(
       [leaked.secret, unknown].map((token) => ({ token, type: "a", url: "", source: "commit" })),
@@ -90,14 +90,14 @@ describe.each(listeners)("%s", (listener) => {
     await expect.poll(() => isLeaked(leaked)).toBe(true)
     const changed = body.replace(unknown, other.secret)
     expect((await post(server, "/api/leaks/github", changed, headers)).status).toBe(403)
-    // Work after a response is done in order.
+    // Background work runs in order.
     const later = await issued()
     await report(server, later.secret)
     await expect.poll(() => isLeaked(later)).toBe(true)
     expect(await isLeaked(other)).toBe(false)
   })
 
-  test("a mail server that does not respond delays no revocation", async () => {
+  test("an unresponsive mail server does not delay revocations", async () => {
     const sockets = new Set<Socket>()
     const silent = listenRaw((socket) => sockets.add(socket.on("error", () => {})))
     await once(silent.listen(0, "127.0.0.1"), "listening")
@@ -117,7 +117,7 @@ describe.each(listeners)("%s", (listener) => {
     await server.stop()
   })
 
-  test("the excess of reports from one address is refused, whatever they contain", async () => {
+  test("the excess of reports from one address is refused, regardless of their content", async () => {
     const headers = { "x-forwarded-for": "192.0.2.9" }
     const { secret } = await issued()
     const statuses: number[] = []
@@ -130,7 +130,7 @@ describe.each(listeners)("%s", (listener) => {
     expect(statuses).toEqual([...Array(20).fill(202), ...Array(20).fill(400), ...Array(20).fill(202), 429, 429])
   })
 
-  test("of processes that get reports of the same keys at once and shut down, one revokes each and sends its email", async () => {
+  test("if several processes get reports of the same keys and shut down, each key is revoked and reported once", async () => {
     const servers = [server, await start()]
     const keys = [await issued(), await issued(), await issued()]
     const secrets = keys.map(({ secret }) => secret)

@@ -84,7 +84,7 @@ async function connections(): Promise<number> {
   return rows[0].n
 }
 
-test("an export is a complete ZIP of the account's data, which nothing stores, also while a stream of the account is read", async () => {
+test("an export is a complete ZIP of the account's data, also during another stream of the account, and is stored nowhere", async () => {
   const own = await person({ name: "Ada of the export" })
   // As another process does.
   const stream = await openSnapshot(own.user.id, 600_000)
@@ -124,7 +124,7 @@ test("a download works once, in the session that asked for it, for five minutes,
     const { status, body } = await download({ token, headers: own.headers, method })
     expect([method, status, body.toString()]).toEqual([method, 405, ""])
   }
-  // A part of a file that is never stored is the whole file.
+  // A range of a file that is not stored is the whole file.
   const whole = await download({ token, headers: { ...own.headers, range: "bytes=0-9" } })
   expect([whole.status, whole.headers["content-range"]]).toEqual([200, undefined])
   expect(unzip(whole.body).size).toBeGreaterThan(10)
@@ -148,7 +148,7 @@ test("a session that ended while an export was prepared downloads nothing", asyn
   expect((await download({ token, headers: own.headers })).status).toBe(303)
 })
 
-test("an account downloads one export at a time, a client that leaves frees it, and the end of a session ends it", async () => {
+test("an account downloads one export at a time; a disconnect frees the slot, and the end of the session ends the download", async () => {
   const own = await person()
   await withoutTriggers(
     `INSERT INTO feedback (id, user_id, rating, message)
@@ -191,7 +191,7 @@ async function requestDeletion({ user, headers }: Person) {
   return db().user.findUniqueOrThrow({ where: { id: user.id } })
 }
 
-test("for seven days the keys of an account that is to be deleted get a 403, until its owner signs in and undoes that", async () => {
+test("after a deletion is requested, keys get a 403 for seven days, until the owner signs in and undoes the deletion", async () => {
   const own = await person()
   const { secret } = await createKey({ user: own.user, surface: "user" })
   const keyStatus = async () => {
@@ -242,7 +242,7 @@ test("for seven days the keys of an account that is to be deleted get a 403, unt
     .toEqual(expect.arrayContaining(["deletion_requested", "deletion_undone"]))
 })
 
-test("a sign-in through a provider asks whether the deletion is undone, too, and not for an account that staff closed", async () => {
+test("a sign-in through a provider also asks whether to undo the deletion, but not if staff closed the account", async () => {
   for (const undoable of [true, false]) {
     const { user } = await person({ status: "closed" })
     const dueAt = new Date(Date.now() + 60_000)
@@ -261,7 +261,7 @@ test("a sign-in through a provider asks whether the deletion is undone, too, and
   }
 })
 
-test("the only owner is told to make another one first", async () => {
+test("the only owner must first make another account an owner", async () => {
   await db().user.updateMany({ where: { role: "owner" }, data: { role: "member" } })
   const own = await person({ role: "owner" })
   const { text } = await call("account/settings requestDeletion", { path: page, headers: own.headers })

@@ -21,7 +21,7 @@ let reading = 0
 let finish: (() => void)[]
 
 /**
- * Stands in for Next: reads the body, names itself in the response, and keeps responses to paths that end with /slow pending.
+ * Replaces Next: reads the body, names itself in the response, and keeps responses pending if the path ends with /slow.
  */
 const next: NextHandler = async (request, response) => {
   const { url } = request
@@ -144,7 +144,7 @@ test.each([
     [withoutLength, chunk(40_000), chunk(25_536), "0\r\n\r\n"],
     "Next: 65536 bytes",
   ],
-  ["a form of a byte more, none of which has arrived", "/form", [ofLength(65_537)], "413 Payload Too Large"],
+  ["a form of a byte more, before any byte arrives", "/form", [ofLength(65_537)], "413 Payload Too Large"],
   [
     "the same below a path of the API that leads to a page",
     "/api/../form",
@@ -165,14 +165,14 @@ test.each([
     "location: /account/settings?picture=too_large",
   ],
 ])(
-  "%s: Next gets what it may read, and the rest is refused before it is read",
+  "%s: Next gets bodies within its limits; the server refuses others before it reads them",
   async (_, path, [more = "", ...body], expected) => {
     expect(await send(formHead(path, more), ...body)).toContain(expected)
   },
 )
 
 test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])(
-  "%s has no body: it is refused before it is read",
+  "%s has no body: the server refuses a body before it reads it",
   async (method) => {
     for (const [more, body] of [
       [ofLength(1), "x"],
@@ -193,8 +193,8 @@ async function startForm(address: string): Promise<string | Socket> {
   return Promise.race([response, isRead.then(() => socket)])
 }
 
-test("an address can have four bodies that are not complete, and a process 64", async () => {
-  // With turns for all of them.
+test("an address can have four incomplete bodies, and a process 64", async () => {
+  // Enough turns for all of them.
   Object.assign(env(), { TRUSTED_PROXY_HOPS: 1, DATABASE_POOL_MAX: 12 })
   const [first] = [
     await startForm("192.0.2.1"),
@@ -210,14 +210,14 @@ test("an address can have four bodies that are not complete, and a process 64", 
   expect(await startForm("192.0.2.1")).toBeInstanceOf(Socket)
   for (let other = 1; other <= 60; other++) expect(await startForm(`198.51.100.${other}`)).toBeInstanceOf(Socket)
   expect(await startForm("203.0.113.1")).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: 2\r\n/i)
-  // A form that has arrived takes no place.
+  // A complete form does not count.
   expect(await send(formHead("/form", `X-Forwarded-For: 203.0.113.1\r\n${ofLength(1)}`), "x")).toContain(
     "Next: 1 bytes",
   )
   Object.assign(env(), { TRUSTED_PROXY_HOPS: 0, DATABASE_POOL_MAX: 10 })
 })
 
-test("forms whose clients have left hold no place, whether Next reads them or not", async () => {
+test("forms of disconnected clients do not count, whether Next reads them or not", async () => {
   for (let times = 0; times < 20; times++) {
     const socket = connect(port, "127.0.0.1")
     await once(socket, "connect")
@@ -252,7 +252,7 @@ describe("of an address, Next renders three pages at once", () => {
     expect(singleton("turns", () => new Map())).toEqual(new Map())
   })
 
-  test("others wait for their turn, also if a client has left", async () => {
+  test("others wait for their turn, even if a client has disconnected", async () => {
     env().DATABASE_WAIT_MS = 60_000
     const [gone, arrived] = [connect(port, "127.0.0.1"), once(server, "request")]
     gone.write(request("/slow", "192.0.2.1"))
@@ -274,7 +274,7 @@ describe("of an address, Next renders three pages at once", () => {
     expect(refusal).toContain("Too many pages are being loaded from here.")
   })
 
-  test("forms that have yet to arrive take turns of their own, so that a late byte leads past none", async () => {
+  test("incomplete forms have their own turns, so that holding back a byte does not skip the queue", async () => {
     env().DATABASE_WAIT_MS = 1_500
     const forms = [await startForm("192.0.2.1"), await startForm("192.0.2.1"), await startForm("192.0.2.1")]
     expect(forms.map((form) => form instanceof Socket)).toEqual([true, true, true])
@@ -337,7 +337,7 @@ test("an invalid request is refused once, after the responses to all requests be
   expect(statuses(await received)).toEqual(["200", "200", "400"])
 })
 
-test("a client that has its response gets no second one for a malformed body", async () => {
+test("a malformed body after the response causes no second response", async () => {
   const start = "POST /any HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
   const socket = connect(port, "127.0.0.1")
   socket.write(start)
@@ -368,13 +368,13 @@ test("a connection that pipelines more than 32 requests is closed, and only the 
   expect(finish).toHaveLength(32)
 })
 
-test("an idle connection is reset even while a response is pending, which so does not look complete", async () => {
+test("an idle connection is reset even while a response is pending, so that the response does not look complete", async () => {
   expect(server.timeout).toBe(60_000)
   server.timeout = 50
   await expect(send("GET /slow HTTP/1.0\r\n\r\n")).rejects.toMatchObject({ code: "ECONNRESET" })
 })
 
-test("a client that keeps sending gets a stream, too", async () => {
+test("a client that keeps sending also gets a stream", async () => {
   const user = await createUser()
   await createOrder({ userId: user.id })
   const { secret } = await createKey({ user, surface: "user" })

@@ -15,8 +15,8 @@ import { startTestServer, type TestServer } from "@/tests/support/server"
 import { otherBodies, work } from "@/tests/support/work"
 import { differences, key } from "./raw-requests"
 
-// A request gets the same response from our own listener (`npm start`) and from Next alone (a serverless host). Both
-// share one database and one fixed time, so the responses are compared byte for byte. docs/listeners.md lists the
+// A request gets the same response from the product's listener (`npm start`) and from Next alone (a serverless host).
+// Both share one database and one fixed time, so the responses are compared byte for byte. docs/listeners.md lists the
 // differences. `LONG=1` compares every query, credential, method and spelling at every endpoint.
 
 const all = await endpoints()
@@ -91,7 +91,7 @@ describe.each(endpointsInTurn)("$method $path", ({ path, method, surface, place 
     }
   })
 
-  test("responds the same without a key that works: with none, an invalid one, one of the other surface or two", async () => {
+  test("responds the same without a valid key: with no key, an invalid one, one of the other surface or two", async () => {
     keys = await freshKeys()
     const other = keys[surface === "admin" ? "user" : "admin"]
     const credentials: [headers: Record<string, string>, status: number][] = [
@@ -191,7 +191,7 @@ test.each<[string, string | Buffer, Record<string, string>, number]>([
   expect((await expectTheSame(sent)).status).toBe(403)
 })
 
-test("a key that is reported to either listener is revoked for both", async () => {
+test("a key reported to either listener is revoked for both", async () => {
   for (const listener of ["lean", "next"] as const) {
     const { user } = await freshKeys()
     const headers = { ...json, "x-forwarded-for": "10.2.0.1" }

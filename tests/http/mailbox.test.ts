@@ -5,7 +5,7 @@ import { listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { server as withMailServer } from "@/tests/support/shared-server"
 
-// The mailbox of the demo holds links that sign in: it is open on this machine alone.
+// The mailbox of the demo holds links that sign in, so it is open on this machine only.
 
 /** The path of the HTML part of an email that the server has kept. */
 async function keptEmail(server: TestServer): Promise<string> {
@@ -22,7 +22,7 @@ function visit(server: TestServer, path: string, headers: SentHeaders = {}) {
   return ask(server, { path, headers: { host: `localhost:${server.port}`, ...headers } })
 }
 
-test.each(listeners)("emails are shown to this machine and to nobody else, by %s", async (listener) => {
+test.each(listeners)("only this machine can read the emails, served by %s", async (listener) => {
   const server = await startTestServer(listener)
   const email = await keptEmail(server)
   const forwarded = [

@@ -21,7 +21,7 @@ import { formCases } from "./access/forms"
 
 const { slug } = product
 
-// What operators see: probes, logs, metrics and traces.
+// Observability: probes, logs, metrics and traces.
 
 const METRICS_TOKEN = "a-token-of-the-test"
 const bearer = { authorization: `Bearer ${METRICS_TOKEN}` }
@@ -55,7 +55,7 @@ async function freshKey(): Promise<{ id: string; secret: string }> {
   return { id: key.id, secret }
 }
 
-/** Stores what an exporter sends. The bodies are protobuf, which contains text verbatim. */
+/** Stores the bodies that an exporter sends. They are protobuf, which contains text verbatim. */
 async function startCollector() {
   const bodies: Buffer[] = []
   const paths = new Set<string>()
@@ -94,7 +94,7 @@ describe.each(listeners)("%s", (listener) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(server.address + path, { headers, redirect: "manual" })
 
-  test("responds to the probes, which are not cached and say the version of the build", async () => {
+  test("responds to the probes, uncached and with the version of the build", async () => {
     for (const [path, body] of [
       ["/healthz", { status: "ok", version }],
       ["/readyz", { status: "ready" }],
@@ -141,7 +141,7 @@ describe.each(listeners)("%s", (listener) => {
     })
   })
 
-  test("logs a run that was acknowledged, again when it is replayed, and none that was refused", async () => {
+  test("logs an acknowledged run, also when it is replayed, but no refused run", async () => {
     const { id, secret } = await freshKey()
     const { userId } = await db().apiKey.findUniqueOrThrow({ where: { id } })
     const requests = [0, 1].map(() => `request-${randomBytes(8).toString("hex")}`)

@@ -31,7 +31,7 @@ function versionOf(userId: string) {
     .then((found) => found?.version)
 }
 
-test("a picture is uploaded, and served to its account and to staff who read accounts, and to nobody else", async () => {
+test("an uploaded picture is served only to its account and to staff who read accounts", async () => {
   const customer = await person()
   const { status, headers } = await upload(await picture(), customer.headers)
   expect([status, headers.get("location")]).toEqual([303, "/account/settings?picture=saved"])
@@ -62,7 +62,7 @@ test("a picture is uploaded, and served to its account and to staff who read acc
   expect(seenBy).toEqual({ owner: 200, admin: 200, support: 200, finance: 404, member: 404, nobody: 404 })
 })
 
-test("a banned account and a session that ended see no picture and upload none", async () => {
+test("a banned account and an ended session cannot see or upload pictures", async () => {
   const customer = await person()
   const { version } = await createPicture(customer.id)
   await db().user.update({ where: { id: customer.id }, data: { status: "banned" } })
@@ -83,7 +83,7 @@ test.each<[string, SentHeaders]>([
   expect(await versionOf(customer.id)).toBeUndefined()
 })
 
-test("a file of exactly the largest size is read, and a larger one leads back to the form", async () => {
+test("a file of the maximum size is read, and a larger one redirects to the form", async () => {
   const customer = await person()
   const padded = new Uint8Array(maxPictureBytes)
   padded.set(await picture())
@@ -112,7 +112,7 @@ test.each([
   expect([response.status, response.headers.get("location")]).toEqual([303, "/account/settings?picture=no_file"])
 })
 
-test("only an upload may be as large as a picture, and no other form", async () => {
+test("only the upload form accepts a body of a picture's size", async () => {
   const { headers } = await person()
   const body = "x".repeat(64 * 1024 + 1)
   for (const path of ["/account/settings", `${uploadPath}/`, `${uploadPath}/x`]) {

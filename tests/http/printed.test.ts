@@ -4,7 +4,7 @@ import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { listeners } from "@/tests/support/sample"
 import { imported, startTestServer } from "@/tests/support/server"
 
-// Only the log writes to the streams of a server: no client can put a line there.
+// Only the log writes to the output of a server: no client can write a line there.
 
 const { id } = (await builtActions()).find(({ name }) => name === "sign-in signIn") ?? expect.fail()
 
@@ -44,14 +44,14 @@ const bodies = [
   ...["[", '["', "", hostile, '[null,"$K1"', '{"__proto__":"$n1"}', `"${"[".repeat(10_000)}`],
 ]
 
-/** Throws and warns when told to, as a fault of a library would. */
+/** Throws and warns on a signal, as a faulty library would. */
 const faulty = imported(`process.on("SIGUSR2", () => {
   process.emitWarning(${JSON.stringify(hostile)})
   setImmediate(() => { throw new Error(${JSON.stringify(hostile)}) })
 })`)
 
 test.each(listeners)(
-  "what a client sends, and what a library prints of it, is in no line of its own (%s)",
+  "text that a client sends or a library prints never forms a log line of its own (%s)",
   async (listener) => {
     const server = await startTestServer(listener, { LOG_LEVEL: "warn", NODE_OPTIONS: faulty })
     const statuses = new Set<number>()
@@ -76,13 +76,13 @@ test.each(listeners)(
     // The page still works, and so does its form.
     expect((await ask(server, { path: "/sign-in" })).status).toBe(200)
 
-    // Next prints what nobody caught, and goes on.
+    // Next prints an uncaught error and continues.
     const [, pid] = /"pid":(\d+)/.exec(server.output()) ?? []
     process.kill(Number(pid), "SIGUSR2")
     await expect.poll(server.output).toContain("uncaughtException: ")
     const lines = server.output().trimEnd().split("\n")
     const others = lines.filter((line) => !line.startsWith('{"level":'))
-    // What Next prints before it starts us.
+    // Next prints these before it starts the product.
     expect(others.filter((line) => !/^(Process \d+ listens|▲|- |✓|$)/.test(line))).toEqual([])
     expect(lines.filter((line) => /[\p{Cc}\u2028\u202e\u061c]/u.test(line))).toEqual([])
     const events = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line).event)

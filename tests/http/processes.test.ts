@@ -95,7 +95,7 @@ describe("one process", () => {
 
 const METRICS_TOKEN = "a-token-of-the-test"
 
-/** As in production, with everything that the demo does without. */
+/** As in production, with the settings that the demo does not need. */
 const production = { DEMO: "off", VERIFY_EMAIL: "off", LOG_LEVEL: "warn", PASSWORD_HASH_COST: "" }
 
 const arrangements: readonly [name: string, Listener, processes: number][] = [
@@ -175,7 +175,7 @@ describe("on a database that a newer version migrated", () => {
   })
 
   test.each(sampled(withoutNext))(
-    "a server that it refuses does not start, and names the version to use: %s",
+    "an unsupported server does not start, and names the version to use: %s",
     async (_, listener, processes) => {
       await needs("99.0.0")
       const given = { WEB_CONCURRENCY: String(processes), REDIS_URL: "redis://127.0.0.1:1" }
@@ -184,7 +184,7 @@ describe("on a database that a newer version migrated", () => {
   )
 
   test.each(sampled(arrangements))(
-    "one that started while the database was away exits when it is back: %s",
+    "an unsupported server that started while the database was away exits when it is back: %s",
     async (_, listener, processes) => {
       await needs("99.0.0")
       await expectExit(listener, processes, {}, refused)
@@ -192,7 +192,7 @@ describe("on a database that a newer version migrated", () => {
   )
 
   test.each(listeners)(
-    "one that it does not refuse serves, without a warning of its rights and a mailbox, and is no longer ready once it is refused (%s)",
+    "a supported server serves, without a mailbox or a warning of its rights, and is not ready once it is refused (%s)",
     async (listener) => {
       await needs(version)
       const server = await startTestServer(listener, production)
@@ -263,7 +263,7 @@ describe("several processes", () => {
     expect(statuses.filter((code) => code === 429)).toHaveLength(statuses.length - 300)
   })
 
-  /** A process that has just started counts alone until it is connected to Redis. */
+  /** A new process counts on its own until it is connected to Redis. */
   async function countsTogether(): Promise<boolean> {
     const headers = { "x-api-key": await freshKey(), connection: "close" }
     const remaining: (string | null)[] = []
@@ -287,7 +287,7 @@ describe("several processes", () => {
     const pids = () => new Set(server.output().match(/(?<="pid":)\d+/g)).size
     await expect.poll(pids, { timeout: 10_000 }).toBe(2)
 
-    // Each process gets one of two requests on two connections, and the running one does not report its own counts alone.
+    // Each process gets one of two requests on two connections. The running one does not report its own counts only.
     const [stopped] = listening(server)
     process.kill(stopped?.pid ?? 0, "SIGSTOP")
     try {
@@ -307,7 +307,7 @@ describe("several processes", () => {
     expect(await status(server, await freshKey())).toBe(200)
   })
 
-  test("all exit with code 0 when the first one receives SIGTERM", async () => {
+  test("all exit with code 0 when the primary process receives SIGTERM", async () => {
     await server.stop()
     expect(await server.exited).toBe(0)
     for (const { pid } of listening(server)) expect(() => process.kill(pid, 0)).toThrow("ESRCH")

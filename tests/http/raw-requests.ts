@@ -1,8 +1,8 @@
 import { kinds } from "@/lib/surfaces"
 import { work } from "@/tests/support/work"
 
-// The bytes that raw connections send, and every response to them: raw-sockets.test.ts sends those that both listeners
-// respond to alike, listeners-agree.test.ts the differences.
+// The bytes that raw connections send, with the expected responses. raw-sockets.test.ts sends the bytes to which both
+// listeners respond alike, listeners-agree.test.ts the differences.
 
 type Row = readonly [name: string, sent: readonly string[], responses: readonly string[]]
 type Difference = readonly [
@@ -161,7 +161,7 @@ export const sameResponses: readonly Row[] = [
   ["two spaces before the target", [last(" /api/v1/me")], ["200"]],
 ]
 
-/** Malformed HTTP and the refusal: in the envelope from our listener, without a body from Next alone. */
+/** Malformed HTTP and the refusal: in the envelope from the product's listener, without a body from Next alone. */
 export const malformed: readonly [name: string, sent: string, response: string][] = [
   ["binary data", "\x00\x01\x02\x03\r\n\r\n", "400 bad_request"],
   ["a TLS handshake", "\x16\x03\x01\x00\xf5\x01\x00\x00\xf1\x03\x03", "400 bad_request"],
@@ -255,7 +255,7 @@ export const truncated: readonly [name: string, sent: string][] = [
   ["chunks without the last one", run(["Transfer-Encoding: chunked"], `${chunkSize}\r\n${body}\r\n`)],
 ]
 
-/** Where Next alone responds differently from our listener. docs/listeners.md has these rows, word for word. */
+/** The differences of Next alone from the product's listener. docs/listeners.md has these rows, word for word. */
 export const differences: readonly Difference[] = [
   ["malformed HTTP", [last("/api/v1/me", "X-A: a\0b")], ["400 bad_request"], ["400 without a body"]],
   [

@@ -31,7 +31,7 @@ describe.each(listeners)("%s", (listener) => {
     return () => (to === server ? undefined : to.stop())
   })
 
-  /** The responses to what is sent, each as a summary. */
+  /** A summary of each response to the sent bytes. */
   async function responsesTo(sent: readonly string[], end = false): Promise<string[]> {
     const parts = sent.map((part) => part.replaceAll(key, caller.secret))
     return responsesIn(await exchange(to.port, parts, end)).map(summaryOf)

@@ -13,7 +13,7 @@ import { startTestServer, type TestServer } from "@/tests/support/server"
 // Two processes that share a Redis Cluster, and one master of it that fails under load. In the long form each master
 // has a replica, which takes over.
 
-/** Of each key, so that few calls reach it in the short form. */
+/** The limit of each key. It is low in the short form, so that few calls reach it. */
 const limit = isLong ? limits.key.tokens : 30
 const masters = [0, 1, 2]
 /** How much longer than the store's timeout a response may take on a busy machine. */
@@ -64,9 +64,9 @@ function allowedOf(responses: readonly (Exchange | undefined)[]): number {
   return responses.length - others.length
 }
 
-/** Expects that the two processes count the calls of a new key together, whichever master counts them. */
+/** Expects that the two processes count the calls of a new key together, at each master. */
 async function expectShared(): Promise<void> {
-  // A process that has just started counts alone until it is connected.
+  // A new process counts on its own until it is connected.
   for (const master of masters) await expect.poll(() => isShared(master)).toBe(true)
   for (const master of masters) expect(await allowedBy(servers, await keyOn(master)), `master ${master}`).toBe(limit)
 }
@@ -115,7 +115,7 @@ if (isLong) {
   faults.push(["is killed until its replica takes over", 2, "SIGKILL", () => allowFailover(true)])
 }
 
-test(`a key is allowed ${limit} of ${limit + 10} calls by two processes, whichever master counts them`, async () => {
+test(`a key is allowed ${limit} of ${limit + 10} calls by two processes, regardless of the master that counts them`, async () => {
   onTestFailed(printLogs)
   await expectShared()
 })

@@ -17,8 +17,8 @@ import { sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { work } from "@/tests/support/work"
 
-// The log of requests with keys under full load: while PostgreSQL cannot store it, and when processes end. Whatever
-// happens, the logged requests and those that are counted as unlogged add up to the responses.
+// The log of requests with keys under full load: while PostgreSQL cannot store it, and when processes end. In every
+// case, the logged and the unlogged requests add up to the responses.
 
 const METRICS_TOKEN = "a-token-of-the-test"
 const perKey = limits.key.tokens
@@ -76,7 +76,7 @@ async function pipeline(port: number, { secret }: Key, headers: Record<string, s
       const [chunk] = await once(socket, "data")
       rest += chunk
       statuses.push(...[...rest.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status = ""]) => status))
-      // Shorter than what was looked for, so nothing is counted twice.
+      // Shorter than a match, so nothing is counted twice.
       rest = rest.slice(-12)
     }
   }
@@ -89,12 +89,12 @@ async function unloggedMetric({ address }: TestServer): Promise<number> {
   return Number(new RegExp(`^${product.slug}_requests_unlogged_total (\\d+)$`, "m").exec(await response.text())?.[1])
 }
 
-test("while the log is locked, no response fails, memory is bounded, and every request that is not held is counted", {
+test("while the log is locked, no response fails, memory is bounded, and every dropped request is counted", {
   tags: ["long"],
   timeout: 300_000,
 }, async () => {
   const server = await startTestServer("lean", { METRICS_TOKEN, LOG_LEVEL: "silent" })
-  // Together almost as long as headers may be: the entries in memory must not keep them.
+  // Together almost the maximum size of headers: the entries in memory must not keep them.
   const headers = {
     "user-agent": `agent ${"x".repeat(7_000)}`,
     "x-forwarded-for": `${"192.0.2.1, ".repeat(640)}203.0.113.100`,
@@ -131,9 +131,9 @@ test("while the log is locked, no response fails, memory is bounded, and every r
 
 describe("on SIGTERM every response that a client receives is in the log", () => {
   type Arrangement = [name: string, Listener, () => Given, exitCode: number]
-  const one: Arrangement = ["our listener", "lean", () => ({}), 0]
+  const one: Arrangement = ["the product's listener", "lean", () => ({}), 0]
   const two: Arrangement = [
-    "two processes of our listener",
+    "two processes of the product's listener",
     "lean",
     () => ({ WEB_CONCURRENCY: "2", REDIS_URL: redisUrl }),
     0,
@@ -147,7 +147,7 @@ describe("on SIGTERM every response that a client receives is in the log", () =>
     let stopped: Promise<void> | undefined
     const connection = async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-      // Our listener closes the connections. Next serves them until its clients do.
+      // The product's listener closes the connections. Next serves them until its clients close them.
       while (listener === "lean" || !stopped) {
         const headers = { "x-api-key": keys[received % keys.length]?.secret ?? "" }
         const response = await exchange(`${server.address}/api/v1/me`, { headers }, 15_000, agent)

@@ -1,8 +1,8 @@
 import { proof } from "@/tests/yours/reviewed"
 
 /**
- * Every server action that an account can call, and whether it asks for a fresh proof of who is at the browser: `true`, or
- * the reason why it does not. tests/http/access calls each with a session whose proof is too old.
+ * Every server action that an account can call, and whether it asks for a fresh proof of identity: `true`, or the
+ * reason why not. tests/http/access calls each with a session whose proof is too old.
  */
 export const reviewedProof: Record<string, true | string> = {
   "account/security change":
@@ -19,7 +19,7 @@ export const reviewedProof: Record<string, true | string> = {
   "account/security/two-factor remove": true,
   "account/security/two-factor replaceCodes": true,
   "verify/[token] confirmChange": true,
-  "verify/[token] undoChange": "for whoever has the previous address, who may have lost the account",
+  "verify/[token] undoChange": "for the holder of the previous address, who may have lost the account",
   "verify/[token] verify": "for a person without a session",
   "verify sendAgain": "for a person without a session",
   "sign-in signIn": "is a proof itself",
@@ -31,7 +31,7 @@ export const reviewedProof: Record<string, true | string> = {
   "sign-in/deletion keep": "for a person without a session, and changes nothing",
   "sign-in/deletion undo": "for a person who has just signed in, and has no session yet",
   "_shell signInThrough": "for a person without a session",
-  "_shell signOut": "ends what would be proved",
+  "_shell signOut": "ends the session",
   "sign-up createAccount": "for a person without a session",
   "reset-password request": "for a person without a session",
   "reset-password/[token] reset": "the link in the email is the proof",
@@ -40,9 +40,9 @@ export const reviewedProof: Record<string, true | string> = {
   "admin/api-keys changeAdminKey": true,
   "admin/api-keys revokeAdminKey": "a key that leaked has to be revoked at once",
   "api-keys createUserKey":
-    "the first thing that a new customer does: the key does what the session can do already, is reported by email and is revoked at once; an account without a password could create none where no email is sent",
+    "the first step of a new customer. The key gives no more access than the session, is reported by email and can be revoked at once. Without email, an account without a password could not create one",
   "api-keys rotateUserKey": "as creating one, and a key that leaked has to be replaced at once",
-  "api-keys changeUserKey": "gives nobody the key, and is reported by email",
+  "api-keys changeUserKey": "does not reveal the key, and is reported by email",
   "api-keys revokeUserKey": "a key that leaked has to be revoked at once",
   "admin/users/[id] setRole": true,
   "admin/users/[id] grant": true,
@@ -54,12 +54,12 @@ export const reviewedProof: Record<string, true | string> = {
   "admin/users/[id] undoDeletion": true,
   "admin/users/[id] revokeKey": "a key that leaked has to be revoked at once",
   "admin/users/[id] revokeKeys": "keys that leaked have to be revoked at once",
-  "admin/users/[id] removePicture": "of moderation, which is quick, and the customer can upload the picture again",
-  "admin/users/[id] note": "changes nothing but a note for staff",
-  "admin/feedback review": "changes nothing but the work on feedback",
-  "admin/feedback resolve": "changes nothing but the work on feedback",
-  "admin/feedback reply": "an everyday email to one customer, limited in number and signed by nobody",
-  "admin/waitlist inviteEntry": "invites somebody who asked for it, and gives no rights",
+  "admin/users/[id] removePicture": "moderation has to be quick, and the customer can upload the picture again",
+  "admin/users/[id] note": "changes only a note for staff",
+  "admin/feedback review": "changes only the work on feedback",
+  "admin/feedback resolve": "changes only the work on feedback",
+  "admin/feedback reply": "an everyday email to one customer, limited in number and without a signature",
+  "admin/waitlist inviteEntry": "invites a person who asked for it, and grants no rights",
   "account/settings rename": "changes no way in and no right",
   "account/settings removePicture": "changes no way in and no right",
   "account/settings prepareExport": true,

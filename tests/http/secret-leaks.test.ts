@@ -47,7 +47,7 @@ const metricsToken = randomBytes(16).toString("hex")
 const secrets: Record<string, string> = {}
 
 let server: TestServer
-/** At which the clock of the server stands. */
+/** The stopped clock of the server. */
 let now: number
 let mail: MailServer
 let traces: Awaited<ReturnType<typeof startCollector>>
@@ -65,7 +65,7 @@ beforeAll(async () => {
     EMAIL_FROM: "shop@example.com",
     LOG_LEVEL: "info",
     METRICS_TOKEN: metricsToken,
-    // The collector's responses hold no public keys.
+    // The collector's responses contain no public keys.
     GITHUB_KEYS_URL: traces.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     OTEL_BSP_SCHEDULE_DELAY: "100",
@@ -167,7 +167,7 @@ async function workWithKeys(surface: Surface): Promise<void> {
 
 let misused = 0
 
-/** Sends the key everywhere; in the short form a fourth of it, another one for each of the four keys of a surface. */
+/** Sends the key everywhere; in the short form, each of the four keys of a surface goes to another fourth. */
 async function misuse(key: string): Promise<void> {
   const turn = misused++
   const sent = misusesOf(key)
@@ -364,7 +364,7 @@ test("no trace or metric contains a secret", async () => {
   expect(secretsIn(metrics.text)).toEqual([])
 })
 
-test("no email contains a secret, except those with a link or a code, which contain that", () => {
+test("no email contains a secret, except for the link or the code that it delivers", () => {
   expect(mail.emails.length).toBeGreaterThan(5)
   const tokens = mail.emails.flatMap((message) => {
     const found = secretsIn(message)
@@ -431,7 +431,7 @@ describe("the files that the running server writes to the build", () => {
       const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true }).catch(() => [])
       for (const entry of entries.filter((candidate) => candidate.isFile())) {
         const file = join(entry.parentPath, entry.name)
-        // The secrets are of this test.
+        // Only the secrets of this test.
         if ((await stat(file)).mtimeMs < now) continue
         expect(secretsIn(await readFile(file, "latin1")), file).toEqual([])
       }

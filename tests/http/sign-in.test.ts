@@ -30,14 +30,14 @@ import { isLong } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { provider, server as sharedServer } from "@/tests/support/shared-server"
 
-// Sign-in, sign-up, password reset and OAuth: their cookies, their redirects, and what they reveal about accounts.
+// Sign-in, sign-up, password reset and OAuth: their cookies, their redirects, and information about accounts.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
-/** At a host that is not this machine, hashes are as expensive as in production: the long form pays for them. */
+/** At a host other than this machine, hashes cost as much as in production: only the long form computes them. */
 const host = isLong ? "app.example.com" : "app.localhost"
 const base = `https://${host}`
-/** The secret that signs, before the one that has signed sessions until now. */
+/** A new secret that signs, before the secret of earlier sessions. */
 const newSecret = "the-next-secret-0123456789abcdef0123456789"
 const { AUTH_SECRET: oldSecret = "" } = process.env
 const actions = await builtActions()
@@ -133,7 +133,7 @@ describe.each([
   })
 })
 
-test("a session stays valid while AUTH_SECRET lists the secret that signed it, and no longer", async () => {
+test("a session stays valid only while AUTH_SECRET lists the secret that signed it", async () => {
   const cookie = await sessionOf(await createUser({ passwordHash }))
   const statusAt = async ({ address }: TestServer, cookie: string) =>
     (await fetch(`${address}/account/security`, { headers: { cookie }, redirect: "manual" })).status
@@ -150,7 +150,7 @@ test("a session stays valid while AUTH_SECRET lists the secret that signed it, a
   await changed.stop()
 })
 
-test("a sign-in is audited with its way and address, and its session expires after 90 days, in the cookie and in the token", async () => {
+test("a sign-in is audited with its method and address, and its session expires after 90 days, in the cookie and in the token", async () => {
   const { email } = await createUser({ passwordHash })
   const responses = [await signIn(email, password), await signInThroughProvider(server)]
   const ways: unknown[] = []
@@ -172,7 +172,7 @@ test("a sign-in is audited with its way and address, and its session expires aft
   ])
 })
 
-test("a failed sign-in to an account is audited with its way, address and reason, and without what was typed", async () => {
+test("a failed sign-in to an account is audited with its method, address and reason, and without the typed text", async () => {
   const known = await createUser({ passwordHash })
   const banned = await createUser({ passwordHash, status: "banned" })
   const linked = await createUser({ status: "banned" })
@@ -209,7 +209,7 @@ function failedSignIns(...ids: string[]) {
 }
 
 test.each([
-  // The browser that signed up is another one.
+  // The sign-up came from another browser.
   ["with a password", passwordSignIns, 4],
   ["through a provider", providerSignIns, 3],
 ])(
@@ -351,13 +351,13 @@ const elsewhere = [
   `/${"a".repeat(1_000)}`,
 ]
 
-/** The addresses to try at this place: in the short form a fourth of them, another one at each of the four places. */
+/** The addresses to try at this place: in the short form, another fourth at each of the four places. */
 function elsewhereAt(place: number): string[] {
   return isLong ? elsewhere : elsewhere.filter((_, index) => index % 4 === place)
 }
 
 describe("no redirect leads to another host", () => {
-  /** The URL to which a browser on one of our pages resolves an address. */
+  /** The URL to which a browser on a page of the product resolves an address. */
   const destination = (address: string | null | undefined) =>
     new URL(address ?? "https://nowhere.example", `${base}/sign-in`)
 
@@ -474,7 +474,7 @@ test.each(["constructor", "__proto__", "toString", "<script>"])(
   },
 )
 
-describe("what responses reveal about an email address", () => {
+describe("the responses about an email address", () => {
   const makeAccounts = async () => ({
     "with a password": (await createUser({ passwordHash })).email,
     "without a password": (await createUser({ passwordHash: null })).email,
@@ -562,7 +562,7 @@ describe("what responses reveal about an email address", () => {
   })
 })
 
-test("in the browser that signed up, the right password leads to the page of the sign-up, without a session", async () => {
+test("in the browser that signed up, the correct password redirects to the page of the sign-up, without a session", async () => {
   const email = `new-${randomUUID()}@example.com`
   const { id } = await createSignUp({ email, passwordHash, token: null })
   const cookie = `${cookieName("sign-up")}=${id}`
@@ -605,13 +605,13 @@ test("failed attempts on an account do not lock out its owner", async () => {
   expect(resultOf(await signIn(email, password, { cookie: cookie.slice(0, -1) }))).toContain("Too many attempts.")
   const owner = await signIn(email, password, { cookie })
   expect(Object.keys(cookiesOf(owner))).toContain(`__host-${product.slug}.session`)
-  // The first attempt was the owner's; those that the limit refuses do not fill the audit log.
+  // The first attempt was the owner's. Attempts that the limit refuses do not fill the audit log.
   await expect.poll(() => failedSignIns(id)).toHaveLength(limits.signInAccount.tokens - 1)
 })
 
 /**
  * Sends more passwords than may wait, behind two that are hashed this many times.
- * @returns the responses, and that to the form of a browser without scripts
+ * @returns the responses, and the response to the form of a browser without scripts
  */
 async function overload(passes: number) {
   // One connection may have all networks of an IPv6 /48, each with turns of its own for pages.

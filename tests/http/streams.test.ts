@@ -20,7 +20,7 @@ import { isLong, listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { server, serverTime } from "@/tests/support/shared-server"
 
-// Streams over HTTP: however one ends, its client knows whether it has all rows, and nothing of it is left behind.
+// Streams over HTTP: after any end, the client knows whether it has all rows, and the server keeps no resources.
 
 const path = "/api/v1/me/orders"
 const types = { ndjson: "application/x-ndjson", csv: "text/csv" } as const
@@ -55,7 +55,7 @@ async function adminKey({ id } = owner) {
 
 type Headers = Record<string, string>
 
-/** Starts a stream over a connection of its own. It is paused until it is read. */
+/** Starts a stream over its own connection. It is paused until it is read. */
 async function open(
   { address }: Pick<TestServer, "address">,
   { headers, type }: { headers: Headers; type: keyof typeof types },
@@ -86,7 +86,7 @@ function openBoth(server: TestServer) {
 
 type Received = { lines: string[]; isComplete: boolean }
 
-/** Reads a stream to its end. `isComplete`: as HTTP sees it. */
+/** Reads a stream to its end. `isComplete`: the HTTP message ended properly. */
 async function read(response: IncomingMessage): Promise<Received> {
   const chunks: Buffer[] = []
   try {
@@ -159,7 +159,7 @@ type Change = {
 
 const isNarrowed = (scopes: string[]) => (id: string) => db().apiKey.update({ where: { id }, data: { scopes } })
 
-/** What ends a stream at its next check. */
+/** The changes that end a stream at its next check. */
 const changes: readonly Omit<Change, "surface" | "type">[] = [
   {
     name: "its key is revoked",
@@ -188,7 +188,7 @@ const search: Change = {
   make: isNarrowed(["billing.read"]),
 }
 
-/** Streams that are read at once: as many of staff as a process allows, and in the long form each change on each surface. */
+/** Concurrent streams: as many of staff as a process allows, and in the long form each change on each surface. */
 const rounds = (
   isLong
     ? [[search], ...changes.map((change) => surfaces.map((surface) => changed(change, surface)))]
@@ -236,7 +236,7 @@ describe.each(listeners)("%s", (listener) => {
     return () => proxy.set({ kind: "none" })
   })
 
-  test("a stream has all rows and says so; it counts once against the limit, and is logged with its rows", async () => {
+  test("a stream has all rows and ends as complete; it counts once against the limit, and is logged with its rows", async () => {
     const key = await freshKey()
     for (const [index, type] of both.entries()) {
       const response = await open(server, { headers: key.headers, type })
@@ -250,7 +250,7 @@ describe.each(listeners)("%s", (listener) => {
     expect(await logged(key.id)).toMatchObject({ status: 200, code: null, rows })
   })
 
-  test("a client that pauses costs no memory, and other requests of its key work meanwhile", async () => {
+  test("a client that pauses costs no memory, and other requests of its key keep working", async () => {
     const count = 30_000
     const { headers } = await freshKey(await customerWithOrders(count))
     const pid = listener === "lean" ? listeningPid(server.output()) : undefined
@@ -276,7 +276,7 @@ describe.each(listeners)("%s", (listener) => {
     expect(await logged(key.id)).toMatchObject({ code: "client_disconnected" })
   })
 
-  test("a second stream of a key or a customer, also through another process, and a fourth one of the operator in a process are refused", async () => {
+  test("a second stream of a key or a customer, in any process, and a fourth one of the operator in one process are refused", async () => {
     const [key, ofSameCustomer] = [await freshKey(), await freshKey()]
     const [second, third, fourth, fifth] = [await adminKey(), await adminKey(), await adminKey(), await adminKey()]
     const another = await start()
@@ -326,7 +326,7 @@ describe.each(listeners)("%s", (listener) => {
     await expect.poll(() => isFree(server, headers)).toBe(200)
   })
 
-  test("streams of a server that shuts down end as incomplete and are logged, and who keeps calling does not hold it up", async () => {
+  test("streams of a server that shuts down end as incomplete and are logged, and further calls do not delay the shutdown", async () => {
     const own = await start()
     const streams = await openBoth(own)
     for (const { response } of streams) await once(response, "readable")
@@ -344,16 +344,16 @@ describe.each(listeners)("%s", (listener) => {
     expect(own.output()).not.toMatch(/failed to pipe|unhandled|response_not_sent/)
   })
 
-  test("streams that are not read do not hold up a shutdown", { tags: ["long"] }, async () => {
+  test("unread streams do not delay a shutdown", { tags: ["long"] }, async () => {
     const own = await start()
     const streams = await openBoth(own)
     await untilUnread(streams.length)
     await own.stop()
-    // The process of our listener exits with 1 if connections are left after its grace period.
+    // The process of the product's listener exits with 1 if connections are left after its grace period.
     expect(await own.exited, own.output()).toBe(exitCode)
     for (const { type, response } of streams) {
       const { lines, isComplete } = await read(response)
-      // The last line may fit into buffers, but what is sent never looks complete.
+      // The last line may fit into buffers, but the message never looks complete.
       expect(isComplete && (type === "csv" || "meta" in JSON.parse(lines.at(-1) ?? "")), type).toBe(false)
     }
   })
@@ -367,7 +367,7 @@ describe.each(listeners)("%s", (listener) => {
     await endConnections()
     socket.on("error", () => {})
     socket.resume()
-    // Node reports some resets as an end, but only after a reset does a write fail at once.
+    // Node reports some resets as an end. Only after a reset does a write fail at once.
     const ended = once(socket, "end").then(() => promisify<string, void>(socket.write.bind(socket))("x"))
     await expect(ended).rejects.toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|EPIPE)$/) })
   })
@@ -427,7 +427,7 @@ describe("the downloads of the console", () => {
     }
   })
 
-  test("say why they are refused", async () => {
+  test("are refused with a reason", async () => {
     const { headers } = await signedIn("owner")
     const refused = await ask(server, { path: `${download}?limit=50`, headers })
     expect([refused.status, refused.headers.get("content-disposition")]).toEqual([400, null])
@@ -477,7 +477,7 @@ describe("the downloads of an account", () => {
     return { user, secret, headers: { cookie: await sessionOf(user) } }
   }
 
-  test("are its own rows that match the query, as the API returns them, also for staff", async () => {
+  test("have its own rows that match the query, as the API returns them, also for staff", async () => {
     const [other, { user, secret, headers }] = [await signedIn(), await signedIn()]
     for (const list of lists) {
       // The API logs the requests of this test.
@@ -508,7 +508,7 @@ describe("the downloads of an account", () => {
     }
   })
 
-  test("are for nobody who is signed out, and of nothing but lists", async () => {
+  test("require a session, and exist only for lists", async () => {
     const { headers, secret } = await signedIn()
     for (const list of lists) {
       for (const given of [{}, { "x-api-key": secret }, { authorization: `Bearer ${secret}` }]) {

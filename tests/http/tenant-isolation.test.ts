@@ -49,7 +49,7 @@ const unmarked = [
   ...withoutText(),
 ]
 
-/** The columns that the console and the admin API show, and to which roles. They show the other columns to no role. */
+/** The columns that the console and the admin API show, with the roles that see them. No role sees other columns. */
 const shown: Record<string, string> = {
   "users.email": "owner admin analyst support",
   "users.name": "owner admin analyst support",
@@ -260,7 +260,7 @@ beforeAll(async () => {
   other = await createMarked()
 })
 
-/** The text columns, without the tables of sums, whose labels come from other tables, of seals, which are hashes, and of versions. */
+/** The text columns, except in the tables of versions, of seals (hashes) and of sums (labels from other tables). */
 async function textColumns(): Promise<string[]> {
   const { rows } = await ownerPool().query<{ name: string }>(
     `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
@@ -270,7 +270,7 @@ async function textColumns(): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** What every marker contains, verbatim and encoded: in base64, the characters that depend on nothing around it. */
+/** The common part of every marker, verbatim and encoded: in base64, the characters that no context changes. */
 const traces = [unique, Buffer.from(unique).toString("hex")].concat(
   [0, 1, 2].map((before) =>
     Buffer.from(" ".repeat(before) + unique)
@@ -304,7 +304,7 @@ test("every text column of the data model contains a marker", async () => {
   expect(missing.sort()).toEqual([...unmarked].sort())
 })
 
-/** In the short form, owners open every page of the console, and other roles that of an account and every seventh. */
+/** In the short form, owners open every console page; other roles open the page of an account and every seventh. */
 function pagesFor(role: Role): string[] {
   const turn = roleNames.indexOf(role)
   return built.pages
@@ -314,29 +314,26 @@ function pagesFor(role: Role): string[] {
     )
 }
 
-test.each(roleNames)(
-  "the console and the admin API show %s what its permissions cover, and nothing else",
-  async (role) => {
-    const { page, payload, keyFor } = await viewerOf(role)
-    const secret = await keyFor("admin")
-    const seen: string[] = []
-    for (const path of pagesFor(role)) {
-      const address = path.replace("[id]", path.includes("/api-keys/") ? other.ids.key : other.user.id)
-      seen.push(...marksIn((await page(address)).text))
-      // The page contains its payload.
-      if (isLong) seen.push(...marksIn((await payload(address)).text))
-    }
-    for (const path of downloadsBelow("/admin")) seen.push(...marksIn((await page(path)).text))
-    for (const path of built.routes.filter((route) => route.startsWith("/api/v1/admin/"))) {
-      seen.push(...marksIn((await ask(server, { path, headers: { "x-api-key": secret } })).text))
-      seen.push(...marksIn((await page(path.replace("/api/v1/admin/", "/admin/csv/"))).text))
-    }
-    const expected = Object.keys(shown).filter((column) => shown[column]?.split(" ").includes(role))
-    if (isLong || role === "owner")
-      expect([...new Set(seen)].filter(isOfPresentModule).sort()).toEqual(expected.filter(isOfPresentModule).sort())
-    else expect(seen.filter((column) => !expected.includes(column))).toEqual([])
-  },
-)
+test.each(roleNames)("the console and the admin API show %s only the data of its permissions", async (role) => {
+  const { page, payload, keyFor } = await viewerOf(role)
+  const secret = await keyFor("admin")
+  const seen: string[] = []
+  for (const path of pagesFor(role)) {
+    const address = path.replace("[id]", path.includes("/api-keys/") ? other.ids.key : other.user.id)
+    seen.push(...marksIn((await page(address)).text))
+    // The page contains its payload.
+    if (isLong) seen.push(...marksIn((await payload(address)).text))
+  }
+  for (const path of downloadsBelow("/admin")) seen.push(...marksIn((await page(path)).text))
+  for (const path of built.routes.filter((route) => route.startsWith("/api/v1/admin/"))) {
+    seen.push(...marksIn((await ask(server, { path, headers: { "x-api-key": secret } })).text))
+    seen.push(...marksIn((await page(path.replace("/api/v1/admin/", "/admin/csv/"))).text))
+  }
+  const expected = Object.keys(shown).filter((column) => shown[column]?.split(" ").includes(role))
+  if (isLong || role === "owner")
+    expect([...new Set(seen)].filter(isOfPresentModule).sort()).toEqual(expected.filter(isOfPresentModule).sort())
+  else expect(seen.filter((column) => !expected.includes(column))).toEqual([])
+})
 
 test.each(roleNames)("the search of Ctrl K finds another account for %s only if it reads accounts", async (role) => {
   const { page } = await viewerOf(role)
@@ -368,7 +365,7 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     )
     const paths = [...filledIn, ...downloadsBelow("/api-keys"), ...ownLists]
     for (const [place, path] of paths.entries()) {
-      // In the short form, owners name nothing in the query, and members what the page may read.
+      // In the short form, owners send no query, and members send the parameters that the page may read.
       const named = () => searchesOf(own[place]) ?? inTurn(searches(), place)
       for (const search of isLong ? ["", ...searches()] : role === "owner" ? [""] : named())
         seen.push(...marksIn((await page(path + search)).text, path + search))
@@ -405,7 +402,7 @@ function searchesOf(page: string | undefined): string[] | undefined {
   return source.includes("searchParams") ? [`?${all.join("&")}`] : undefined
 }
 
-/** The lists of an account as files; paths that are no list are not found. */
+/** The lists of an account as files; other paths are not found. */
 const ownLists = built.routes
   .filter((route) => route.startsWith(`${kinds.user.api}/`))
   .map((route) => route.replace(kinds.user.api, "/account/csv"))
@@ -460,8 +457,8 @@ test("no action of a customer reaches another account's rows", async () => {
   const before = await rowsOf(userId)
   const { requestId } = await db().apiKey.findUniqueOrThrow({ where: { id: key } })
   const [hash, token] = [mark("users.password_hash"), mark("verification_tokens.token")]
-  // The fields of all forms, with the ids and secrets of the other account: not the same secrets in each, because what a
-  // form sends may come back.
+  // The fields of all forms, with the ids and secrets of the other account. The secrets differ in each, because the
+  // response may contain the fields of its form.
   const fieldsOfAll = {
     ...{ userId, email: other.user.email, name: "Mine", reason: "leaked", grace: "leaked" },
     ...{ expires: "never", date: "", action: "ban", amount: "5", rating: "1", message: "Mine" },

@@ -37,7 +37,7 @@ import { waitingForLocks } from "@/tests/support/locks"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { serverTime as now, provider, server } from "@/tests/support/shared-server"
 
-// The second factor over HTTP: no way in goes around it.
+// The second factor over HTTP: no sign-in method bypasses it.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
@@ -49,7 +49,7 @@ function send(name: string, path: string, fields: Record<string, string>, cookie
   return callAction(server, action, { path, fields, headers: { cookie } })
 }
 
-/** The `Cookie` header with what a response has set. */
+/** The `Cookie` header with the cookies that a response has set. */
 function cookiesOf({ cookies }: RawResponse): string {
   return cookies
     .filter((line) => !/max-age=0|01 Jan 1970/i.test(line))
@@ -80,7 +80,7 @@ function confirm(cookie: string, code: string, fields: Record<string, string> = 
 
 const expired = "This sign-in has expired."
 
-/** Each way in, with the account's secret that it needs. */
+/** Each sign-in method, with the account's secret that it needs. */
 const waysIn: Record<string, { via: string; enter: (viewer: Viewer) => Promise<RawResponse> }> = {
   "the password": { via: "password", enter: (viewer) => signIn(viewer) },
   "a provider": {
@@ -133,7 +133,7 @@ test.each(Object.entries(waysIn))(
   },
 )
 
-/** Closes the account until it is deleted: signing in undoes that. */
+/** Requests the deletion of the account: a sign-in can undo it. */
 async function scheduleDeletion({ id }: Viewer): Promise<void> {
   const dueAt = new Date(Date.now() + 7 * 86_400_000)
   await db().accountDeletion.create({ data: { userId: id, requestedById: id, dueAt, undoable: true } })
@@ -151,7 +151,7 @@ async function isRestored({ id }: Viewer): Promise<boolean> {
 const undoDeletion = (cookie: string) => send("sign-in/deletion undo", "/sign-in/deletion", {}, cookie)
 
 test.each(Object.entries(waysIn))(
-  "after %s an account that is to be deleted stays closed until its second factor is confirmed and the deletion undone",
+  "after %s an account with a pending deletion stays closed until its second factor is confirmed and the deletion undone",
   async (_way, { via, enter }) => {
     const { viewer, code } = await withApp()
     await scheduleDeletion(viewer)
@@ -171,7 +171,7 @@ test.each(Object.entries(waysIn))(
 )
 
 test.each(Object.entries(waysIn))(
-  "after %s to an account that is to be deleted nothing opens but the page that asks, and its keys are refused",
+  "after %s an account with a pending deletion opens only the page that asks, and its keys are refused",
   async (_way, { via, enter }) => {
     const viewer = await createViewer({ passwordHash })
     await db().session.deleteMany({ where: { userId: viewer.id } })
@@ -219,7 +219,7 @@ test("an account without a factor signs in as before", async () => {
   expect([isSignedIn(response), await sessionsOf(user.id)]).toEqual([true, 1])
 })
 
-test("a sign-in that waits returns to the page that was asked for, and to no other host", async () => {
+test("a confirmed sign-in returns to the requested page, and to no other host", async () => {
   const { viewer, code } = await withApp()
   const response = await signIn(viewer, { callbackUrl: "/account/credits?x=1" })
   const target = new URL(response.headers.get("x-action-redirect")?.split(";")[0] ?? "", env().BASE_URL)
@@ -230,7 +230,7 @@ test("a sign-in that waits returns to the page that was asked for, and to no oth
   expect(away.headers.get("x-action-redirect")).toMatch(/^\/account/)
 })
 
-test("two tabs confirm each their own sign-in, once: what is sent again after Back has expired", async () => {
+test("two tabs each confirm their own sign-in, once: a form submitted again after Back has expired", async () => {
   const { viewer, code } = await withApp()
   const [first, second] = [cookiesOf(await signIn(viewer)), cookiesOf(await signIn(viewer))]
   expect(isSignedIn(await confirm(first, code(-1)))).toBe(true)
@@ -255,7 +255,7 @@ test("a code that signed in does not sign in again", async () => {
   expect(await sessionsOf(viewer.id)).toBe(1)
 })
 
-test("a wrong code is audited as a failed sign-in, and five lock the codes, over any number of sign-ins", async () => {
+test("a wrong code is audited as a failed sign-in, and five wrong codes in any number of sign-ins lock the codes", async () => {
   const { viewer, code } = await withApp()
   const wrong = code() === "000000" ? "000001" : "000000"
   for (let times = 0; times < 5; times++) {
@@ -270,7 +270,7 @@ test("a wrong code is audited as a failed sign-in, and five lock the codes, over
 })
 
 const wrongGuesses: Record<string, (viewer: Viewer, wrong: string) => Promise<unknown>> = {
-  "after the right password": async (viewer, wrong) => confirm(cookiesOf(await signIn(viewer)), wrong),
+  "after the correct password": async (viewer, wrong) => confirm(cookiesOf(await signIn(viewer)), wrong),
   "in a stolen session": async (viewer, proof) =>
     send(
       "account/security endOtherSessions",
@@ -305,7 +305,7 @@ const endings: Record<string, (viewer: Viewer) => Promise<unknown>> = {
   },
 }
 
-test.each(Object.entries(endings))("after %s a sign-in that waits cannot be confirmed", async (_what, end) => {
+test.each(Object.entries(endings))("after %s a pending sign-in cannot be confirmed", async (_what, end) => {
   const { viewer, code } = await withApp()
   const cookie = cookiesOf(await signIn(viewer))
   await end(viewer)
@@ -313,7 +313,7 @@ test.each(Object.entries(endings))("after %s a sign-in that waits cannot be conf
   expect(await sessionsOf(viewer.id)).toBe(0)
 })
 
-test("a sign-in by a provider that is disconnected meanwhile cannot be confirmed", async () => {
+test("a sign-in by a provider that is disconnected before the confirmation cannot be confirmed", async () => {
   const { viewer, code } = await withApp()
   const person = provider.person({ email: viewer.email })
   const { id } = await createConnection(viewer.id, { providerAccountId: person.id })
@@ -322,7 +322,7 @@ test("a sign-in by a provider that is disconnected meanwhile cannot be confirmed
   expect((await confirm(cookie, code())).text).toContain(expired)
 })
 
-test("what waits is nowhere taken for a session", async () => {
+test("a pending sign-in is never accepted as a session", async () => {
   const { viewer } = await withApp()
   const pending = cookiesOf(await signIn(viewer))
   const token = pending.slice(pending.indexOf("=") + 1)
@@ -389,7 +389,7 @@ function secretIn({ text }: { text: string }): string | undefined {
   return />((?:[A-Z2-7]{4} ?){8})</.exec(text)?.[1]?.replaceAll(" ", "")
 }
 
-test("the secret of an app that is being added is shown to the cookie of the proof, and to no copy from before", async () => {
+test("the secret of an app that is being added is shown to the cookie of the proof, not to an earlier copy", async () => {
   const before = await sessionOf(await createUser({ passwordHash }), { provedAt: null })
   const path = "/account/security/two-factor"
   const started = await send("account/security/two-factor start", path, { proof: password }, before)
@@ -435,7 +435,7 @@ describe("without JavaScript", () => {
     ])
   })
 
-  test("the page of a passkey says that it needs JavaScript", async () => {
+  test("the sign-in page says that passkeys need JavaScript", async () => {
     const { text } = await ask(server, { path: "/sign-in" })
     expect(text).toContain("Passkeys need JavaScript.")
   })
@@ -449,7 +449,7 @@ describe("a passkey", () => {
     return { viewer, authenticator }
   }
 
-  /** What the server sends to the browser. */
+  /** The options that the server sends to the browser. */
   function optionsIn({ text }: RawResponse): { challenge: string; allowCredentials: unknown[] } {
     return JSON.parse(/^\d+:(\{"ok":true.*)$/m.exec(text)?.[1] ?? "{}").done
   }
@@ -472,7 +472,7 @@ describe("a passkey", () => {
     expect([isSignedIn(replayed), replayed.text.includes("This took too long. Try again.")]).toEqual([false, true])
   })
 
-  test("that is removed while its session starts signs nobody in", async () => {
+  test("that is removed while its session starts does not sign in", async () => {
     const { viewer, authenticator } = await withPasskey()
     const response = authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
     const { sent } = await db().$transaction(
@@ -490,7 +490,7 @@ describe("a passkey", () => {
     expect(await sessionsOf(viewer.id)).toBe(0)
   })
 
-  test("signs nobody in to a banned account", async () => {
+  test("does not sign in to a banned account", async () => {
     const { viewer, authenticator } = await withPasskey()
     await pool().query("UPDATE users SET status = 'banned' WHERE id = $1", [viewer.id])
     const response = authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
@@ -498,7 +498,7 @@ describe("a passkey", () => {
     expect([isSignedIn(refused), refused.text.includes("This account is banned.")]).toEqual([false, true])
   })
 
-  test.each([true, false])("signs in to a closed account only if it is to be deleted: %s", async (isScheduled) => {
+  test.each([true, false])("signs in to a closed account only if its deletion is pending: %s", async (isScheduled) => {
     const { viewer, authenticator } = await withPasskey()
     if (isScheduled) await scheduleDeletion(viewer)
     else await db().user.update({ where: { id: viewer.id }, data: { status: "closed" } })
@@ -531,7 +531,7 @@ describe("a passkey", () => {
   })
 })
 
-test("the API is not affected: keys of an account with a factor work, and those of staff without one", async () => {
+test("the API is not affected: keys of accounts with a factor and of staff without one work", async () => {
   const { viewer } = await withApp()
   const { secret } = await createKey({ user: viewer, surface: "user" })
   const { status } = await ask(server, { path: "/api/v1/me", headers: { authorization: `Bearer ${secret}` } })
@@ -555,7 +555,7 @@ describe("where staff need a second factor", () => {
   }
 
   test.each(["owner", "bookkeeper"])(
-    "an account of the role %s without one is led to where it is set up",
+    "an account of the role %s without one is redirected to the page that sets it up",
     async (role) => {
       const viewer = await createViewer({ role, passwordHash })
       const cookie = await sessionOf(viewer)
@@ -570,7 +570,7 @@ describe("where staff need a second factor", () => {
     },
   )
 
-  test("its page names the role and what it needs, and the sidebar has no console", async () => {
+  test("its page names the role and its requirement, and the sidebar has no console", async () => {
     const cookie = await sessionOf(await createUser({ role: "analyst" }))
     const { text } = await ask(strict, { path: setup, headers: { cookie } })
     expect(text).toMatch(/Your role, (<!-- -->)?analyst(<!-- -->)?, needs a second factor/)
@@ -606,7 +606,7 @@ describe("where staff need a second factor", () => {
     expect((await ask(strict, { path: "/api/v1/admin/users", headers })).status).toBe(200)
   })
 
-  test("the last factor stays", async () => {
+  test("the last factor cannot be removed", async () => {
     const viewer = await createViewer({ role: "finance" })
     await createApp(viewer.id)
     const action = actions.find(({ name }) => name === "account/security/two-factor remove")

@@ -37,7 +37,7 @@ beforeAll(async () => {
   }
 })
 
-/** Whether the instance says that it counts without Redis. */
+/** Whether the instance reports that it counts without Redis. */
 function countsAlone(instance: Instance): boolean {
   const events = servers[instance].output().match(/ratelimit_(degraded|recovered)/g)
   return events?.at(-1) === "ratelimit_degraded"
@@ -84,7 +84,7 @@ test("the 301st request of a minute is refused by either instance", async () => 
   for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(429)
 })
 
-test("a call that is repeated at both instances is charged once and gets the same response", async () => {
+test("a call repeated at both instances is charged once and gets the same response", async () => {
   const { user, secret } = await account(10_000)
   const keys = Array.from({ length: 30 }, () => randomUUID())
   const run = (key: string) =>

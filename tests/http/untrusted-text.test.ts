@@ -52,7 +52,7 @@ function plant(name: string): string {
   return keep(name, `${hostile()}\u200b\u00adr\u{E0101}`)
 }
 
-/** What forms refuse, but a row may have that was imported: an override, an isolate, an escape sequence and tags. */
+/** Text that forms refuse but imported rows may contain: an override, an isolate, an escape sequence and tags. */
 const refused = "\u202e\u2067\u001b\u{E0069}"
 
 let outsider = { id: "", keyId: "", secret: "", cookie: "" }
@@ -118,7 +118,7 @@ async function use({ keyId, secret }: typeof outsider, path: string, headers = {
   await vi.waitUntil(() => db().keyRequest.findFirst({ where: { keyId } }), { timeout: 10_000 })
 }
 
-/** Staff give reasons, which the customer reads, and other staff. */
+/** Staff enter reasons, which the customer and other staff read. */
 async function actAsOwner(): Promise<void> {
   const scopes = (await scopesOf("admin", "owner")).join()
   Object.assign(owner, await issue("admin key", "admin/api-keys createAdminKey", scopes, owner.cookie))
@@ -132,7 +132,7 @@ async function actAsOwner(): Promise<void> {
   await send("admin/users/[id] ban", `/admin/users/${id}`, { id, reason }, owner.cookie)
 }
 
-/** Adds to the rows what no form accepts. */
+/** Adds text to the rows that no form accepts. */
 async function addRefused(): Promise<void> {
   const columns = [
     ["users", "name", "name"],
@@ -202,12 +202,12 @@ function textsIn(value: unknown, name: string): [string, string][] {
 
 const dateIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 
-/** A question about what was planted. */
+/** A question about planted texts. */
 function question(measure: string, by: string): string {
   return `?measure=${measure}&by=${by}&since=${dateIn(-1)}&until=${dateIn(1)}`
 }
 
-/** What each request needs so that its response has a planted text. */
+/** Parameters of requests, so that their responses have a planted text. */
 const requests: Record<string, { search?: string; body?: () => string }> = {
   "GET /api/v1/admin/metrics": {
     search: modules.includes("waitlist") ? question("entries", "source") : question("signups", "day"),
@@ -243,7 +243,7 @@ async function markedFields(): Promise<string[]> {
     : fields.filter((field) => field !== `${figures} data.id`)
 }
 
-/** The fields of a response that have a planted text, which must be unchanged: as marked, if they are. */
+/** The fields of a response with a planted text, which must be unchanged. */
 function plantedIn(body: unknown, endpoint: string, marked: readonly string[], inside = ""): string[] {
   return textsIn(body, inside).flatMap(([name, text]) => {
     if (!text.includes(unique)) return []
@@ -261,7 +261,7 @@ function viewerOf(path: string): typeof owner {
   return path.startsWith("/api/v1/admin/") ? owner : outsider
 }
 
-test("the API returns text of outsiders unchanged, and only in fields that are marked, which all were planted", async () => {
+test("the API returns text of outsiders unchanged, and only in marked fields; every marked field has a planted text", async () => {
   const [fields, marked] = [await documentedFields(), await markedFields()]
   const seen = new Set<string>()
   for (const endpoint of new Set(fields.map(({ endpoint }) => endpoint))) {
@@ -311,7 +311,7 @@ function plantedInCsv(path: string, csv: string): string[] {
   return cellsIn(csv).flatMap(([name, cell]) => {
     if (!cell.includes(unique)) return []
     expect(cell, `${path} ${name}`).not.toMatch(/^[=+\-@]/)
-    // A cell of several values has them as JSON.
+    // A cell with several values is JSON.
     const values = /^[[{]/.test(cell) ? textsIn(JSON.parse(cell), "").map(([, text]) => text) : [cell]
     const planted = values.filter((text) => text.includes(unique))
     for (const text of planted) {
@@ -322,7 +322,7 @@ function plantedInCsv(path: string, csv: string): string[] {
   })
 }
 
-test("streams have it in the same fields: NDJSON unchanged, CSV and the pages' CSV visible and as no formula", async () => {
+test("streams have it in the same fields: NDJSON unchanged, CSV and the pages' CSV visible and not as a formula", async () => {
   const marked = await markedFields()
   const lists = (await documentedFields()).filter(({ name }) => name === "meta.nextCursor")
   const seen = new Set<string>()
@@ -363,7 +363,7 @@ test("every other text of a response is the product's own", async () => {
   const isText = ({ type, format, enum: values, ...rest }: Schema) =>
     !format && !values && !rest["x-untrusted"] && (type ? [type].flat().includes("string") : isAnything(rest))
   const others = (await documentedFields())
-    // Its dimensions are those of the lists.
+    // It has the dimensions of the lists.
     .filter(({ endpoint, schema }) => isText(schema) && !endpoint.endsWith("/metrics"))
     .map(({ endpoint, name }) => ({ endpoint, name: name.split(".").at(-1) ?? "" }))
     .filter(({ endpoint, name }) => ![name, `${endpoint.split("/").at(-1)}.${name}`].some((of) => ours.includes(of)))
@@ -398,13 +398,13 @@ function hiddenIn(text: string): string[] {
 function shownOn(path: string, html: string): string[] {
   expect(html, path).not.toContain("<img src=x")
   expect(html, path).not.toContain('onerror="')
-  // The values of fields are what people typed, to be changed; a script has the text as JSON.
+  // The values of fields are raw, so that people can edit them. A script has the text as JSON.
   const page = html.replaceAll(/<script\b.*?<\/script>|<input\b[^>]*>/gs, "")
   expect(hiddenIn(page), path).toEqual([])
   for (const [, tag = "", text = ""] of page.matchAll(/(<[^>]*>)([^<]*)/g)) {
     expect(tag.replace(/ title="[^"]*"/, ""), path).not.toContain(unique)
     if (!text.includes(unique)) continue
-    // The text of an option is apart from other texts, and nothing follows the name in it.
+    // An option's text is separate from other texts, and nothing follows the name in it.
     const isolated = tag.startsWith("<option") ? text.startsWith(kinds.user.prefix) : tag.startsWith("<bdi")
     expect(isolated, `${path}: ${tag}${text}`).toBe(true)
   }
@@ -412,7 +412,7 @@ function shownOn(path: string, html: string): string[] {
   return Object.keys(texts).filter((name) => content.includes(visible(texts[name] ?? "")))
 }
 
-test("every page shows all of it, escaped, and apart from the direction of the text around it", async () => {
+test("every page shows all of it, escaped, and isolated from the direction of the text around it", async () => {
   const shown = new Set<string>()
   const open = async (path: string, cookie: string) => {
     const { status, text } = await ask(server, { path, headers: { cookie } })
@@ -446,7 +446,7 @@ test("every page shows all of it, escaped, and apart from the direction of the t
   )
 })
 
-test("what is said of an ended key isolates its name", async () => {
+test("messages about an ended key isolate its name", async () => {
   const name = plant("ended key")
   const { key } = await createKey({ user: outsider, surface: "user", name, revokedAt: new Date() })
   const path = `/api-keys?revoke=${key.id}`
@@ -454,7 +454,7 @@ test("what is said of an ended key isolates its name", async () => {
   expect(shownOn(path, text)).toContain("ended key")
 })
 
-test("the CSV of a key's report shows all of its name, which is no formula; its JSON has the name unchanged", async () => {
+test("the CSV of a key's report shows all of its name, not as a formula; its JSON has the name unchanged", async () => {
   for (const [path, { cookie }, name] of [
     [`/api-keys/${outsider.keyId}/report`, outsider, "key"],
     [`/admin/api-keys/${owner.keyId}/report`, owner, "admin key"],

@@ -21,13 +21,12 @@ import {
 } from "@/tests/support/watching"
 import { work } from "@/tests/support/work"
 
-// The alerts and the dashboard in ops against the metrics that servers really have. tests/alerts checks that each alert
-// fires.
+// Compares the alerts and the dashboard in ops with the metrics of real servers. tests/alerts makes each alert fire.
 
 const { slug } = product
 const METRICS_TOKEN = "a-token-of-the-test"
 
-/** Metrics that no graph shows, and why. */
+/** Metrics without a graph, with the reason. */
 const notShown: Record<string, string> = {
   process_cpu_seconds_total: "the sum of user and system, which are shown",
   process_start_time_seconds: "only of a single process; `up` and the number of processes show restarts",
@@ -100,7 +99,7 @@ describe.each(sampled(["1", "2"]))("with %s processes", (processes) => {
     expect(unknownIn(queriesOf(dashboard), stored)).toEqual([])
   })
 
-  test("every metric that is served is in the dashboard, or not for a reason", () => {
+  test("every served metric is in the dashboard, or has a reason to be left out", () => {
     const served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name)
     const shown = queriesOf(dashboard).flatMap(selectorsIn)
     const isShown = (name: string) =>
@@ -132,7 +131,7 @@ describe.each(sampled(["1", "2"]))("with %s processes", (processes) => {
   })
 })
 
-test("each alert says how bad it is, what happened, and which paragraph of docs/operation.md says what to do", () => {
+test("each alert has a severity, a description, and a link to its runbook in docs/operation.md", () => {
   const anchors = [...operation.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading))
   expect(alerts.length).toBeGreaterThan(10)
   for (const { alert, labels, annotations } of alerts) {
@@ -180,7 +179,7 @@ test("the dashboard has the rows that docs/operation.md names, a data source to 
   }
 })
 
-test("a metric or label that does not exist is found", () => {
+test("a metric or label that does not exist is detected", () => {
   const stored = storedFrom('a_total{job="x",route="y"} 1\nb 2\n')
   const exprs = ['sum by (exported_job, status) (rate(a_total{route=~"x.*", kind="z"}[5m])) / b > 1e9', "absent(c)"]
   expect(unknownIn(exprs, stored)).toEqual(["a_total{kind}", "a_total{status}", "b{exported_job}", "b{status}", "c"])

@@ -35,7 +35,7 @@ beforeAll(async () => {
   return () => ownerPool().query(`DROP DATABASE ${name} WITH (FORCE)`)
 })
 
-test("it runs as user 1001 without capabilities, and can write to /tmp alone", async () => {
+test("it runs as user 1001 without capabilities, and can write to /tmp only", async () => {
   const script = `
     import { readFileSync, readdirSync, writeFileSync } from "node:fs"
     const isWritable = (folder) => { try { writeFileSync(folder + "/written", ""); return true } catch { return false } }
@@ -73,14 +73,14 @@ test.each([
   ["user:role member@example.com owner", "set DATABASE_URL"],
   ["serve", "DATABASE_URL is required"],
   ["nonsense", "There is no command nonsense. The commands are: serve, health, migrate"],
-])("`%s` without variables says what is missing, without a stack trace", async (command, message) => {
+])("`%s` without variables names the missing ones, without a stack trace", async (command, message) => {
   const { code, output } = await run(command.split(" "))
   expect([code, output]).toEqual([1, expect.stringContaining(message)])
   expect(output).not.toMatch(/^ {4}at /m)
 })
 
 test.each(["migrate", "audit:verify", "user:role member@example.com owner"])(
-  "`%s` says in one line that the database does not respond",
+  "`%s` reports in one line that the database does not respond",
   async (command) => {
     const { code, output } = await run(command.split(" "), {
       DATABASE_URL: `postgresql://a:b@127.0.0.1:${await freePort()}/c`,
@@ -90,7 +90,7 @@ test.each(["migrate", "audit:verify", "user:role member@example.com owner"])(
   },
 )
 
-test("`seed` makes public accounts only when SEED_ALLOW says so, and no server in production starts on them", async () => {
+test("`seed` makes public accounts only if SEED_ALLOW permits it, and no production server starts on them", async () => {
   expect(await run(["seed"], urls)).toEqual({ code: 1, output: expect.stringContaining("Set SEED_ALLOW=1") })
   const given = { ...urls, SEED_ALLOW: "1", SEED_USERS: "5" }
   expect(await run(["seed"], given)).toMatchObject({ code: 0, output: expect.stringContaining("Created 5 accounts") })

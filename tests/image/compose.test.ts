@@ -6,7 +6,7 @@ import { promisify } from "node:util"
 import { beforeAll, expect, test } from "vitest"
 import { root } from "@/scripts/root"
 
-// Compose reads compose.yaml, which needs no daemon. container-files.test.ts checks what it says.
+// Compose reads compose.yaml, which needs no daemon. container-files.test.ts checks its content.
 
 const run = promisify(execFile)
 let directory: string
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const compose = () => run("docker-compose", ["--file", "compose.yaml", "config", "--services"], { cwd: directory })
 
-test("Compose accepts compose.yaml once the secrets are written, and says before what writes them", async () => {
+test("Compose accepts compose.yaml once the secrets are written; until then, its error names the command that writes them", async () => {
   await expect(compose()).rejects.toMatchObject({ stderr: expect.stringContaining("run scripts/compose-secrets.sh") })
   await run("sh", ["scripts/compose-secrets.sh"], { cwd: directory })
   const { stdout } = await compose()

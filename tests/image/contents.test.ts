@@ -5,7 +5,7 @@ import { expect, inject, test } from "vitest"
 import { envNames } from "@/lib/env"
 import { version } from "@/lib/platform/version"
 
-// What is in the image, and what is not: see support/image.ts.
+// The contents of the image, which support/image.ts builds.
 
 const { directory, config, history } = inject("image")
 const base = new Set(["dev", "proc", "sys", "run"])
@@ -13,7 +13,7 @@ const megabyte = 1_000_000
 
 type File = { path: string; stats: Stats }
 
-/** All files and folders, without those that a container gets. */
+/** All files and folders, except the ones that a container provides. */
 const files = (await Promise.all((await readdir(directory)).filter((name) => !base.has(name)).map(below))).flat()
 const own = files.filter(({ path }) => path.startsWith("app/"))
 
@@ -52,7 +52,7 @@ test("it has no package manager of Node and no compiler", () => {
   expect(named(/^bundle5\.js$|^babel-packages-bundle/)).toEqual([])
 })
 
-test("it has native code for this platform alone", () => {
+test("it has native code for this platform only", () => {
   const native = own.filter(({ path }) => /\.(node|so[.\d]*|dylib|dll|exe)$/.test(path) && !path.startsWith("."))
   expect(native.length).toBeGreaterThan(0)
   for (const { path } of native) expect(path).toContain(`/@img/sharp-`)

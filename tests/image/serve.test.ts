@@ -68,7 +68,7 @@ function healthAt(port: number): Promise<number> {
   return check.exited
 }
 
-test("each of its processes listens on the port that it is given", async () => {
+test("each of its processes listens on the given port", async () => {
   await expect.poll(() => listening(server)).toBe(2)
   expect(server.output()).toContain(`:${server.port},`)
 })
@@ -143,7 +143,7 @@ test("traces are sent", async () => {
   await expect.poll(() => traced).toContain("/v1/traces")
 })
 
-test("its health check succeeds where it serves, and fails where nothing serves or does not respond with 200", async () => {
+test("its health check succeeds for a 200, and fails for any other response or none", async () => {
   expect(await healthAt(server.port)).toBe(0)
   expect(await healthAt(await freePort())).toBe(1)
   const broken = createServer((_request, response) => response.writeHead(503).end()).listen(0, "127.0.0.1")
@@ -152,7 +152,7 @@ test("its health check succeeds where it serves, and fails where nothing serves 
   broken.close()
 })
 
-test("no process tried to write to its root, and none ended", () => {
+test("no process wrote to its root file system, and none exited", () => {
   expect(server.output()).not.toMatch(/EROFS|EACCES|read-only file system|worker_ended|page_failed/i)
 })
 

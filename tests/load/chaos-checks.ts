@@ -57,7 +57,7 @@ export async function checkLedger(database: Pool): Promise<string[]> {
   return [...(await checkCommitted(database)), ...lost.map(({ id }) => `reservation lost: ${id}`)]
 }
 
-/** What is never wrong, not even while calls run: the ledger, and how much keys spend. Their limits do not change. */
+/** Invariants that also hold while calls run: the ledger, and the spending limits of keys, which do not change. */
 export async function checkCommitted(database: Pool): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     `SELECT r.id FROM runs r JOIN key_spending s ON s.id = r.spending_id

@@ -23,7 +23,7 @@ export type Call = {
   keyInUse: boolean
 }
 
-/** What clients do: make new calls, only finish open calls whose keys are not in use, or stop. */
+/** Modes of the clients: make new calls, only finish open calls whose keys are not in use, or stop. */
 export type Phase = "call" | "finish" | "end"
 
 type RunResponse = { status: number; body: string; replayed: boolean; retryAfterMs: number }
@@ -154,7 +154,7 @@ export function createClients({
     call.due = Date.now() + waitMs + random.between(20, 200)
   }
 
-  /** A retry of an acknowledged call replays the stored response, whatever the current balance is. */
+  /** A retry of an acknowledged call replays the stored response, regardless of the current balance. */
   async function sendAgain(call: Call): Promise<void> {
     const response = await send(call, call.body)
     if (!response || response.status === 429 || response.status === 503) return

@@ -11,7 +11,7 @@ import { directoryInMemory } from "@/tests/support/directory-in-memory"
 // The database and the servers that tests kill. Each restarts on the same port, as under a supervisor.
 
 export type Database = {
-  /** Of the role with which servers connect. */
+  /** For the runtime role, with which servers connect. */
   url: string
   ownerUrl: string
   crash: (downMs: number) => Promise<void>

@@ -42,7 +42,7 @@ type KeylessRun = { runId: string; body: string }
 /** When a response arrived and how long it took; `status` is undefined if none arrived. */
 type Timing = { at: number; ms: number; status: number | undefined; excused: boolean }
 
-/** Returns what is wrong with a response, or undefined if it is correct. */
+/** Returns the error in a response, or undefined if it is correct. */
 type Check = (response: Exchange) => string | undefined
 
 /** The name under which unavailability without a fault is counted. */
@@ -56,7 +56,7 @@ export async function createLoadAccounts(keys: number) {
     const isOperator = made % 5 === 4
     const user = await createUser(isOperator ? { role: "owner" } : {})
     const { secret, key } = await createKey({ user, surface: isOperator ? "admin" : "user" })
-    // Grants need a fresh proof, which this one is until the end.
+    // Grants need a fresh proof: this one stays fresh until the end.
     const session = await sessionOf(user, { provedAt: new Date(Date.now() + 3_600_000) })
     const common = { id: user.id, email: user.email, session, keys: [secret] as [string] }
     if (isOperator) operators.push(common)
@@ -93,7 +93,7 @@ export function createTraffic({
   const counts = new Map<string, number>()
   /** The times at which each key was used in the last two minutes. */
   const uses = new Map<string, number[]>()
-  // Every second customer never sends an Idempotency-Key: only their responses tell what they were charged.
+  // Every second customer never sends an Idempotency-Key: their charges are known only from responses.
   const keyed = customers.filter((_, index) => index % 2 === 0)
   const keyless = customers.filter((_, index) => index % 2 === 1)
   const idle = [...customers]
@@ -102,7 +102,7 @@ export function createTraffic({
     return items[random.between(0, items.length - 1)] as Item
   }
 
-  /** Every account has an address of its own. */
+  /** Every account has its own address. */
   const senders = new Map<string, number>()
   function addressOf(sender: string): string {
     const number = senders.get(sender) ?? senders.size

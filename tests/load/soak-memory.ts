@@ -33,7 +33,7 @@ export type MemoryReport = {
   delays: number[]
 }
 
-/** @returns `nodeOptions`, with which the server has to be started, and functions that sample its memory */
+/** @returns `nodeOptions` for the start of the server, and functions that sample its memory */
 export async function prepareMemory() {
   const port = await freePort()
   const since = Date.now()
@@ -74,8 +74,8 @@ export function slopeOf(samples: readonly Sample[]): number {
 }
 
 /**
- * Growth in MB per minute of what is live even at the least: the lowest sample of the second half against that of the
- * first. Requests in progress raise single samples; a leak raises the lowest.
+ * Growth of live memory in MB per minute, from the lowest sample of the first half to the lowest of the second.
+ * Requests in progress raise single samples; a leak raises the lowest.
  */
 export function growthOf(samples: readonly Sample[]): number {
   const middle = Math.floor(samples.length / 2)

@@ -20,7 +20,7 @@ import { growthOf, type MemoryReport, prepareMemory, slopeOf } from "./soak-memo
 // its length.
 
 const keyCount = 200
-/** The maximum request rate per second, whatever the capacity: each key has a rate limit. */
+/** The maximum request rate per second at any capacity: each key has a rate limit. */
 const maxRate = 600
 const share = 0.7
 /** For this long after a fault has ended, a response may still be 503. */
@@ -112,7 +112,7 @@ test("no response is wrong and all credits add up while dependencies fail once a
     if (traffic.countOf(unexcused) > calm / 100) {
       reportViolation("More than 1 % of requests were refused while nothing was broken")
     }
-    // Without the last sample, which was taken after the load.
+    // Except the last sample, which was taken after the load.
     const growth = growthOf(used.heap.slice(0, -1))
     if (growth > maxGrowth) reportViolation(`The server's heap grows by ${growth.toFixed(1)} MB a minute`)
   }

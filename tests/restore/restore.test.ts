@@ -21,7 +21,7 @@ import { findViolations } from "@/tests/support/ledger-invariants"
 import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { work } from "@/tests/support/work"
 
-// A database is backed up under load, lost, and restored to a moment between two acknowledged runs, twice, with the
+// Backs up a database under load, loses it, and restores it twice to a moment between two acknowledged runs, with the
 // commands of docs/backup.md. The tests are the steps of one rehearsal, in order.
 
 /** A run and the times, by this machine's clock, between which it was sent and acknowledged. */
@@ -170,7 +170,7 @@ async function runsOf({ idempotencyKey }: Call): Promise<Row[]> {
   return rows
 }
 
-/** Runs that were acknowledged before the moment are there; none is that was sent after it. */
+/** Expects the runs that were acknowledged before the moment, and none that was sent after it. */
 async function expectRunsOf(moment: Moment): Promise<Call[]> {
   const { rows } = await pool().query<{ key: string; body: string }>(
     "SELECT idempotency_key AS key, response_body AS body FROM runs WHERE state = 'settled'",
@@ -308,7 +308,7 @@ test("the database is restored to a moment between two acknowledged runs", async
   expect(await script(0, "audit-verify", seal.day, seal.hash)).toContain("match their seals")
 })
 
-test("the server that is started again keeps what was promised before the moment, and the rest is done on the listed pages", async () => {
+test("the restarted server keeps all changes confirmed before the moment; staff repeat later ones on the listed pages", async () => {
   lines.length = 0
   server = await startServer()
   const { owner, revokedBefore, revokedAfter, banned, leaving, staff, signedIn } = people

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { isoCBOR } from "@simplewebauthn/server/helpers"
 import { env } from "@/lib/env"
 
-/** What a test makes wrong in the response of an authenticator. */
+/** Errors to put into the response of an authenticator. */
 type Faults = {
   origin?: string
   rpId?: string
@@ -11,11 +11,11 @@ type Faults = {
   signature?: Buffer
   userHandle?: string
   type?: string
-  /** In what the authenticator has made; `id` is beside it in the response. */
+  /** In the authenticator data; `id` is in the JSON around it. */
   credentialId?: Buffer
   id?: string
   format?: string
-  /** The attestation statement; `signed` is what it is about. */
+  /** The attestation statement; it signs `signed`. */
   statement?: (signed: Buffer) => Map<string, unknown>
 }
 
@@ -23,7 +23,7 @@ type Options = { challenge: string; user?: { id: string } }
 
 const flagsOf = ({ isUserVerified = true }: Faults, more = 0) => 0x01 | (isUserVerified ? 0x04 : 0) | more
 
-/** A software authenticator with one passkey, for tests without a browser. Its responses are JSON, as the browser's. */
+/** A software authenticator with one passkey, for tests without a browser. It responds with JSON, like a browser. */
 export function createAuthenticator(credentialId = randomBytes(16)) {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   let counter = 0
@@ -100,7 +100,7 @@ export function createAuthenticator(credentialId = randomBytes(16)) {
   }
 }
 
-/** A statement with a certificate that names a list of revoked ones. Its maker is anybody. */
+/** A statement with an untrusted certificate that names a revocation list. */
 export function certified(signed: Buffer): Map<string, unknown> {
   return new Map<string, unknown>([
     ["alg", -7],

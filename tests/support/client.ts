@@ -135,7 +135,7 @@ export function callAction(
   return ask(server, { method: "POST", path, body, headers: { "next-action": id, ...sameOriginHeaders(), ...headers } })
 }
 
-/** The headers of a form that a browser submits from our own pages, as a reverse proxy passes them on. */
+/** The headers of a form that a browser submits from the product's pages, as a reverse proxy passes them on. */
 export function sameOriginHeaders(): Record<string, string> {
   const { origin, host } = new URL(env().BASE_URL)
   return { origin, host, "x-forwarded-for": anotherAddress() }

@@ -5,7 +5,7 @@ import { collect } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
 import { root } from "@/scripts/root"
 
-/** Results, and files that tools keep beside the packages: no sources. */
+/** Results, and files that tools keep beside the packages. They are not sources. */
 const excluded = /^\.(git|next|data|cache|vite.*)$|^(dist|test-results|playwright-report)$/
 
 /** Copies the project to `.data/<name>` and returns the path. Its packages are links to the same files. */
@@ -31,7 +31,7 @@ function copyFolder(from: string, to: string, isOfPackage = false): void {
   }
 }
 
-/** Runs a program of an npm package in a copy, or one at an absolute path, and fails with its output if its exit code is not 0. */
+/** Runs a program of an npm package, or at an absolute path, in a copy. Throws its output if the exit code is not 0. */
 export async function succeeds(
   copy: string,
   program: string,

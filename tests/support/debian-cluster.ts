@@ -10,8 +10,8 @@ import { startChild } from "@/scripts/child"
 import { root } from "@/scripts/root"
 import { steadyPort } from "@/tests/load/chaos-servers"
 
-// A cluster of Debian's PostgreSQL, for what the one from npm lacks: it is made, backed up and restored with the
-// commands of docs/backup.md, for another name, port and folder of the backups.
+// A cluster of Debian's PostgreSQL, made, backed up and restored with the commands of docs/backup.md, but with another
+// name, port and backup folder. PostgreSQL from npm lacks the programs for this.
 
 const installed = "/usr/lib/postgresql"
 const data = "/var/lib/postgresql"
@@ -25,10 +25,10 @@ export function findDebianPostgres(): string | undefined {
 }
 
 export type DebianCluster = {
-  /** Of the owner of an empty database, and of a role that does not exist. */
+  /** For the owner of an empty database; `url` is for a role that does not exist yet. */
   ownerUrl: string
   url: string
-  /** Runs commands of docs/backup.md, after replacing what is given. @returns what they printed */
+  /** Runs commands of docs/backup.md after the given replacements. @returns their output */
   run: (commands: string, replacing?: Readonly<Record<string, string>>) => Promise<string>
   /** Writes the configuration of docs/backup.md: of pgBackRest, and of PostgreSQL. */
   configure: (pgbackrest: string, postgres: string) => Promise<void>
@@ -45,7 +45,7 @@ export async function createDebianCluster(): Promise<DebianCluster> {
   const repository = join(directory, "repository")
   const configuration = join(directory, "pgbackrest.conf")
   const own = join(data, version, name)
-  // The archive command gets its own from a file.
+  // The archive command reads its environment from a file.
   const env = { ...process.env, PGBACKREST_CONFIG: configuration, PGPORT: String(port), LC_ALL: "C.UTF-8" }
 
   const here = (text: string) =>
@@ -135,7 +135,7 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-/** The code blocks of a section of docs/backup.md, without what stands before them. */
+/** The code blocks of a section of docs/backup.md, without their indentation. */
 export async function blocksOf(heading: string): Promise<string[]> {
   const text = await readFile(join(root, "docs/backup.md"), "utf8")
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? fail(`No section ${heading}.`)

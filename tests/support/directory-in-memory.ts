@@ -6,7 +6,7 @@ const inMemory = "/dev/shm"
 /** Containers often have 64 MB there, which a test run exceeds. */
 const neededBytes = 4 * 1024 ** 3
 
-/** Where the databases of tests are: in memory if it has room, where a database is made in a tenth of the time. */
+/** The folder for databases of tests: in memory if there is room, because that takes a tenth of the time. */
 export async function directoryInMemory(): Promise<string> {
   const free = await statfs(inMemory).then(
     ({ bavail, bsize }) => bavail * bsize,

@@ -93,7 +93,7 @@ export async function createOrders({ id }: { id: string }, count: number, descri
   )
 }
 
-/** Writes many rows that nothing counts, which takes a fraction of the time. */
+/** Writes many rows without triggers, which takes a fraction of the time. No sum contains them. */
 export async function withoutTriggers(statement: string, values: readonly unknown[]): Promise<void> {
   const client = await ownerPool().connect()
   try {
@@ -177,8 +177,8 @@ export async function createRun({
 }
 
 /**
- * A signed-in browser; its cookie is that of `sessionOf` in client.ts. It has just proved who is at it, so that forms do
- * not ask for a proof, except in the tests of that.
+ * A signed-in browser with the cookie of `sessionOf` in client.ts. Its proof of identity is fresh, so forms do not ask
+ * for one, except in the tests of proofs.
  */
 export function createSession(
   { id: userId }: { id: string },
@@ -214,7 +214,7 @@ export function createConnection(userId: string, overrides: Partial<Prisma.Provi
   return db().providerAccount.create({ data: { ...data, ...overrides } })
 }
 
-/** An authenticator app whose codes `appCode` makes, and which makes sign-ins to the account need it. */
+/** An authenticator app, which sign-ins to the account then require. `appCode` makes its codes. */
 export async function createApp(userId: string, secret = new Secret({ size: 20 }).base32): Promise<string> {
   const app = { secret: encrypt(secret, userId), lastStep: 0 }
   await db().authenticatorApp.upsert({ where: { userId }, create: { userId, ...app }, update: app })
@@ -228,7 +228,7 @@ export function appCode(secret: string, timestamp = Date.now()): string {
   return new TOTP({ secret }).generate({ timestamp })
 }
 
-/** A passkey of the account, and the authenticator that has it. The viewer goes on in its new session. */
+/** A passkey of the account, and its authenticator. The viewer continues in a new session. */
 export async function createPasskey(viewer: Viewer, name = "Test passkey") {
   const authenticator = createAuthenticator()
   const response = authenticator.register(await registrationOptions(viewer))

@@ -3,13 +3,13 @@ import type { Pool } from "pg"
 import { hashSecret, newSecret } from "@/lib/keys/secret"
 import { migrationsDirectory } from "@/scripts/migrate"
 
-// A database of the first schema that was released, with rows as the builds of that time wrote them.
+// A database of the first released schema, with rows as the builds of that time wrote them.
 
 export const firstMigration = "20261121000000_init"
 
 export const migrationSql = (name: string) => readFileSync(`${migrationsDirectory}/${name}/migration.sql`, "utf8")
 
-/** Of the keys of that time: the first schema checks it. */
+/** The prefix of keys at that time: the first schema checks it. */
 const [, prefix] = /LIKE .*'(\w+)\\_usr\\_%'/.exec(migrationSql(firstMigration)) ?? []
 
 export const runsAnAccount = 500
@@ -67,7 +67,7 @@ const statements = [
 ]
 
 /**
- * Creates the first schema in an empty database, with as many accounts, 500 runs of each and whatever else they have.
+ * Creates the first schema in an empty database, with this number of accounts, 500 runs of each and their other rows.
  * Indexes are built after the rows, which takes a fraction of the time. @returns the key of the first account
  */
 export async function loadFirstSchema(database: Pool, accounts: number): Promise<string> {

@@ -73,8 +73,8 @@ export async function buildImage(): Promise<{ image: Image; remove: () => Promis
 }
 
 /**
- * Node with npm, as in the official image. What npm needs to reach the registry from here, the address and certificates
- * of this machine, is in npm's own folder, which the image removes with npm.
+ * Node with npm, as in the official image. The registry's address and the certificates of this machine are in npm's own
+ * folder, which the image removes with npm.
  */
 async function addNode(local: string, node: string): Promise<void> {
   const npm = dirname(dirname((await succeed("readlink", ["--canonicalize", onPath("npm") ?? "npm"])).trim()))
@@ -90,7 +90,7 @@ async function addNode(local: string, node: string): Promise<void> {
   await writeFile(join(packages, "npm/npmrc"), `registry=${registry}\ncafile=/usr/local/lib/node_modules/npm/ca.pem\n`)
 }
 
-/** Runs a program and returns what it prints. */
+/** Runs a program and returns its output. */
 async function succeed(program: string, args: readonly string[]): Promise<string> {
   const child = startChild(program, args, { signal: "TERM", cwd: root, env: process.env })
   const output: string[] = []
@@ -128,7 +128,7 @@ function runIn(directory: string, config: Image["config"], command: readonly str
       ...["--ro-bind", directory, "/", "--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/tmp"],
       ...["--unshare-pid", "--as-pid-1", "--die-with-parent", "--chdir", config.WorkingDir],
       ...["--clearenv", ...env.flatMap(([name = "", value = ""]) => ["--setenv", name, value])],
-      // What setpriv, a program of the image, needs to give up.
+      // Capabilities that setpriv, a program of the image, needs before it drops them.
       ...["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((name) => ["--cap-add", name]),
       ...["--", "setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"],
       ...["--inh-caps=-all", "--bounding-set=-all", ...command],
@@ -137,12 +137,12 @@ function runIn(directory: string, config: Image["config"], command: readonly str
   )
 }
 
-/** Serves the image with the given variables and those of the shell, as `serve` does with the build. */
+/** Serves the image with the given variables and the shell's, as `serve` does with the build. */
 export function serveImage(port: number, given: Given): Child {
   return runImage(inject("image").config.Cmd, serverEnvironment(port, given))
 }
 
-/** The process id, on this machine, of process 1 in what bwrap runs. */
+/** The process id on this machine of process 1 in the sandbox of bwrap. */
 export function firstPid(output: string): number {
   return Number(/"child-pid": (\d+)/.exec(output)?.[1])
 }

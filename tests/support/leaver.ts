@@ -26,7 +26,7 @@ import { insertYourRow } from "./your-rows"
 
 const day = 86_400_000
 
-/** Columns of personal tables without a marker: their values are the product's own words, ids, or figures. */
+/** Columns of personal tables without a marker: they contain words of the product, ids or numbers. */
 const unmarked = [
   "waitlist_entries.source",
   "emails.template",
@@ -58,7 +58,7 @@ const unmarked = [
 
 export type Leaver = Awaited<ReturnType<typeof createLeaver>>
 
-/** @param word in lower case; is in every marker of the account */
+/** @param word lower case; every marker of the account contains it */
 export async function createLeaver(word = randomBytes(6).toString("hex")) {
   const mark = (column: string) => `mark-${word}-${column.replace(/[._]/g, "-")}`
   const bytes = (column: string) => Buffer.from(`${word} ${column}`.padEnd(32).slice(0, 32))
@@ -217,7 +217,7 @@ export function createOpenRun(userId: string) {
   return createRun({ userId })
 }
 
-/** The columns of personal tables that contain a text, as it is or in bytes; `lib/leaving` says what becomes of each. */
+/** The columns of personal tables that contain a text, verbatim or as bytes; `lib/leaving` has the fate of each. */
 export async function columnsWith(text: string, schemas = ["public"]): Promise<string[]> {
   const { rows } = await ownerPool().query<{ table: string; column: string; type: string }>(
     `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns

@@ -22,7 +22,7 @@ export async function runProgram(main: () => Promise<unknown>): Promise<never> {
     await stopAll()
     process.exit(ok ? 0 : 1)
   } catch (error) {
-    // An error of a command that we stop is not a failure.
+    // An error of a command that is being stopped is not a failure.
     if (stopping) return new Promise(() => {})
     console.error(error)
     await stopAll()

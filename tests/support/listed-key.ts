@@ -2,7 +2,7 @@ import type { ListedKey } from "@/lib/keys/data"
 import type { Predecessor } from "@/lib/keys/predecessor"
 import { kinds } from "@/lib/surfaces"
 
-/** A key of a list, for the rules of lists; the database has none such. */
+/** A key of a list, for the rules of lists. It is not in the database. */
 export function listedKey(overrides: Partial<ListedKey> = {}): ListedKey {
   return {
     id: "key",

@@ -2,8 +2,8 @@ import { expect } from "vitest"
 import { pool } from "@/lib/platform/postgres/pool"
 
 /**
- * Starts actions, each of which waits for a lock, while a statement is not committed. Commits it when all of them wait,
- * in the order given.
+ * Starts actions in the given order while a statement is not committed. Each action waits for a lock. Commits the
+ * statement when all of them wait.
  */
 export async function whileUncommitted<Actions extends readonly (() => Promise<unknown>)[]>(
   [statement, ...values]: readonly [statement: string, ...values: unknown[]],

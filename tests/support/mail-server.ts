@@ -85,7 +85,7 @@ export function verificationTokenIn(email: string): string {
   return tokenIn(email, /\/verify\/([\w-]+)/)
 }
 
-/** The code of an email that proves who is at a session. */
+/** The code in an email for a proof of identity. */
 export function proofCodeIn(email: string): string {
   const [, ...digits] = /^(\d{4}) (\d{4})\r?$/m.exec(email) ?? []
   if (digits.length === 0) throw new Error(`There is no code in this email:\n${email}`)

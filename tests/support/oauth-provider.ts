@@ -22,7 +22,7 @@ export type Provider = {
     person: Person,
     headers: SentHeaders,
     callbackUrl?: string,
-    /** What the provider sends besides `state`: the person's code by default. */
+    /** The parameters that the provider sends in addition to `state`: the person's code by default. */
     parameters?: Readonly<Record<string, string>>,
   ) => Promise<RawResponse>
   stop: () => Promise<void>

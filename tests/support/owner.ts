@@ -5,7 +5,7 @@ import { PrismaClient } from "@/generated/prisma/client"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { singleton, singletons } from "@/lib/singleton"
 
-// The owner of the tables, for what the product may not do: rows in the past, deleted and changed records, other clocks.
+// The owner of the tables may do more than the product: rows in the past, deleted and changed records, other clocks.
 
 export function ownerUrl(): string {
   return process.env.MIGRATE_DATABASE_URL ?? ""
@@ -27,7 +27,7 @@ export function useDatabase({ url, ownerUrl }: { url: string; ownerUrl: string }
   for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
 }
 
-/** The URL of a database for sessions with our settings and further options, such as a search path. */
+/** The URL of a database for sessions with the product's settings and further options, such as a search path. */
 export function withOptions(url: string, options: string): string {
   return withSettings(`${url}?options=${encodeURIComponent(options)}`)
 }

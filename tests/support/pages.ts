@@ -7,7 +7,7 @@ import { isLong } from "./sample"
 
 // The pages of the product: every test and measurement that visits them reads this table, written by hand.
 
-/** Guests' pages redirect signed-in accounts; a later step of a sign-in redirects everybody who is not at it. */
+/** Guests' pages redirect signed-in accounts; a later step of a sign-in redirects everyone who is not at that step. */
 export type PageAccess = "everyone" | "guests" | "second step" | "accounts" | "demo" | Permission
 
 export type PageRow = {
@@ -16,9 +16,9 @@ export type PageRow = {
   access: PageAccess
   /** The text of its `h1`. */
   title: string | RegExp
-  /** The addresses to look at, unless it is the path or what the first row of a list opens. */
+  /** The addresses to look at, unless it is the path or the link in the first row of a list. */
   examples?: readonly string[]
-  /** What is added to its address for more to look at in the long form. */
+  /** Suffixes of its address for further states in the long form. */
   states?: readonly string[]
   /** The part of the sidebar that links to it. The pages of a part are in its order. */
   sidebar?: "account" | "administration"
@@ -40,10 +40,10 @@ const list = { ...inConsole, isList: true } as const
 const ofAccounts = { ...list, opens: account } as const
 
 const ours: readonly PageRow[] = [
-  { path: "/", access: "everyone", title: "Call the API. Pay only for what each call used." },
+  { path: "/", access: "everyone", title: "Call the API. Pay only for the credits that each call uses." },
   { path: "/sign-in", access: "guests", title: "Sign in" },
   { path: "/sign-in/confirm", access: "second step", title: "Confirm your sign-in" },
-  { path: "/sign-in/deletion", access: "second step", title: "Your account is to be deleted" },
+  { path: "/sign-in/deletion", access: "second step", title: "Your account will be deleted" },
   { path: "/sign-up", access: "guests", title: "Create account" },
   { path: "/reset-password", access: "everyone", title: "Reset password" },
   { path: "/reset-password/[token]", access: "everyone", title: "Set a new password", examples: ["/reset-password/x"] },
@@ -121,13 +121,13 @@ export type Look = {
   viewer: Role | undefined
   /** Its address, or that of the list whose first row leads to it. */
   address: string
-  /** What follows the address that the first row of the list opens. */
+  /** The suffix of the address that the first row of the list opens. */
   below?: string
 }
 
 const notFound: PageRow = { path: "/not-found", access: "everyone", title: "Page not found" }
 
-/** What there is to look at; the second step of a sign-in and the demo's own pages need preparation. */
+/** The pages to look at, except the second step of a sign-in and the demo's own pages, which need preparation. */
 export const looks: readonly Look[] = [notFound, ...pages]
   .filter(({ access }) => access !== "second step" && access !== "demo")
   .flatMap((page) => addressesOf(page).map((look) => ({ ...look, page, viewer: viewerOf(page) })))

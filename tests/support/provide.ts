@@ -23,7 +23,7 @@ type Program = {
   variable?: string
 }
 
-/** The programs that tests and measurements need besides the npm packages. */
+/** The programs that tests and measurements need in addition to the npm packages. */
 const programs = {
   redis: { find: findRedis, packages: ["redis-server"], variable: "REDIS_SERVER_PATH" },
   haproxy: { find: findHaproxy, packages: ["haproxy"], variable: "HAPROXY_PATH" },
@@ -51,8 +51,8 @@ const programs = {
 type ProgramName = keyof typeof programs
 
 /**
- * Installs missing programs, one after the other, and prints those that cannot be installed. Tests that need one of
- * them then fail, except for libfaketime, which has a fallback.
+ * Installs missing programs, one after the other, and prints the names of programs that cannot be installed. Tests that
+ * need one of them then fail, except for libfaketime, which has a fallback.
  */
 export async function provide(...names: readonly ProgramName[]): Promise<void> {
   const missing: string[] = []

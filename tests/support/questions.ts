@@ -1,7 +1,7 @@
 import { payingSince } from "@/lib/purchases/subscriptions"
 
-// What people of a SaaS ask about their business: each question with the request that the metrics endpoint takes for it,
-// and SQL over the rows themselves that returns the same.
+// Business questions of a SaaS team: each with its request to the metrics endpoint, and with SQL over the rows
+// themselves that returns the same.
 
 type BusinessQuestion = {
   /** A question of a removed module is not asked. */

@@ -7,7 +7,7 @@ type Received = Pick<MailServer, "emails"> & {
   onEmail?: ((email: string) => void) | undefined
 }
 
-/** Lets every test of a file send emails through a mail server of its own. Returns what the current test has received. */
+/** Lets every test of a file send emails through its own mail server. Returns the emails of the current test. */
 export function receiveEmails(): Received {
   const received: Received = { emails: [] }
   let server: MailServer

@@ -2,7 +2,7 @@ import type { Pool } from "pg"
 import type { Statement } from "@/lib/platform/postgres/page"
 import { ownerPool } from "./owner"
 
-// A table like those in which a product stores the results of its metered work.
+// A table like the ones in which a product stores the results of its metered work.
 
 /** `later` is checked at the commit. */
 export async function createResults(): Promise<void> {

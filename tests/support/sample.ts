@@ -26,13 +26,13 @@ export function sampled<Value>(values: readonly Value[], count = 1): readonly Va
   return isLong ? values : values.slice(0, count)
 }
 
-/** All values in the long form; in the short form one, the next one for each place. */
+/** All values in the long form; in the short form one value, in turn for each place. */
 export function inTurn<Value>(values: readonly Value[], place: number): readonly Value[] {
   return isLong || values.length === 0 ? values : [values[place % values.length] as Value]
 }
 
-/** Tests run on our listener, and in the long form on Next alone too; listeners-agree.test.ts compares the two. */
+/** Tests run on the product's listener, in the long form also on Next alone. listeners-agree.test.ts compares both. */
 export const listeners: readonly Listener[] = isLong ? ["lean", "next"] : ["lean"]
 
-/** Whether scripts run in the browser: the short form tries each kind of form without them, and the long form each form. */
+/** Whether scripts run in the browser. Without them, the short form tries one form of each kind, the long form all. */
 export const scripting = sampled([true, false])

@@ -18,7 +18,7 @@ export type TestServer = {
 /** The servers that the current file has started. */
 const ofFile = new Set<TestServer>()
 
-/** Stops what a file has left running, as after a failure: files share a process. */
+/** Stops servers that a file has left running, as after a failure: files share a process. */
 export async function stopServersOfFile(): Promise<void> {
   await Promise.all([...ofFile].map(({ stop }) => stop()))
   ofFile.clear()
@@ -26,7 +26,7 @@ export async function stopServersOfFile(): Promise<void> {
 
 const acts: (() => Promise<void>)[] = []
 
-/** Adds to what is done before each further test file of the process. */
+/** Adds work to do before each further test file of the process. */
 export function beforeEachFile(act: () => Promise<void>): void {
   acts.push(act)
 }
@@ -57,7 +57,7 @@ export async function startTestServer(
     AUTH_SECRET,
     BASE_URL,
     TRUSTED_PROXY_HOPS: "1",
-    // Staff without a second factor may do what their role permits; two-factor.test.ts requires one.
+    // Staff do not need a second factor here; two-factor.test.ts requires one.
     STAFF_MFA: "off",
     // A busy machine refuses no page.
     LOOP_DELAY_MS: "60000",

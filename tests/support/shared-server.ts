@@ -8,14 +8,14 @@ import { beforeEachFile, outliveFile, startTestServer, type TestServer } from ".
 
 export const provider = await startProvider()
 
-/** What the mail server says to emails to an address, instead of accepting them. */
+/** The mail server's refusals of emails, by address. */
 export const refusals = new Map<string, string>()
 
 export const mail = await startMailServer({
   refuse: (email) => [...refusals].find(([to]) => email.includes(`To: ${to}`))?.[1],
 })
 
-/** Starts another server with the same environment. @param now at which its clock stands */
+/** Starts another server with the same environment. @param now its stopped clock */
 export function startAnother(listener: Listener, now?: number): Promise<TestServer> {
   return startTestServer(listener, {
     // A request that waits for a busy machine does not fail.
@@ -29,7 +29,7 @@ export function startAnother(listener: Listener, now?: number): Promise<TestServ
   })
 }
 
-/** At which the clock of the server stands. */
+/** The stopped clock of the server. */
 export let serverTime = Date.now()
 
 export let server = outliveFile(await startAnother("lean", serverTime))

@@ -39,7 +39,7 @@ export async function readDashboard(directory: string): Promise<Dashboard> {
   return JSON.parse(await readFile(join(directory, "ops/grafana-dashboard.json"), "utf8"))
 }
 
-/** All queries of a dashboard, and those of its variables. */
+/** All queries of a dashboard, including the queries of its variables. */
 export function queriesOf({ panels, templating }: Dashboard): string[] {
   const ofVariables = templating.list.flatMap(({ query }) => (typeof query === "string" ? [] : query.query))
   return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...ofVariables]
@@ -49,7 +49,7 @@ type Selector = { metric: string; labels: string[] }
 
 const keywords = new Set(["or", "and", "unless", "offset"])
 
-/** The metrics in a PromQL expression, each with the labels that it is selected, or the expression is grouped, by. */
+/** The metrics in a PromQL expression, each with the labels in its selector and in the grouping of the expression. */
 export function selectorsIn(expr: string): Selector[] {
   const grouped: string[] = []
   const selectors = expr
@@ -66,9 +66,9 @@ export function selectorsIn(expr: string): Selector[] {
   })
 }
 
-/** What Prometheus stores of a target: the names of its series, each with its labels. */
+/** The series that Prometheus stores for a target, by name, each with its labels. */
 export function storedFrom(text: string): Map<string, Set<string>> {
-  // Prometheus adds the first two, and gives a label of the same name another one.
+  // Prometheus adds the first two labels, and renames labels of the same name.
   const added = ["job", "instance"]
   const stored = new Map<string, Set<string>>([["up", new Set(added)]])
   for (const [, name = "", labels = ""] of text.matchAll(/^([a-z_]\w*)(?:\{(.*)\})? \S+$/gm)) {
@@ -80,7 +80,7 @@ export function storedFrom(text: string): Map<string, Set<string>> {
   return stored
 }
 
-/** The metrics, and the labels of metrics, that these expressions use although no target has them. */
+/** The metrics and labels that these expressions use but no target has. */
 export function unknownIn(exprs: readonly string[], stored: Map<string, Set<string>>): string[] {
   return exprs.flatMap(selectorsIn).flatMap(({ metric, labels }) => {
     const known = stored.get(metric)

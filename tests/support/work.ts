@@ -1,11 +1,11 @@
 import { GET } from "@/app/api/v1/me/run/route"
 import { exampleBody } from "@/lib/api/documents/document"
 
-// The metered work of this product, which a team replaces: tests send its example and read from its row what a call may cost.
+// The metered work of this product, which a team replaces. Tests send its example and read its maximum cost.
 
 const { metered } = GET.endpoint
 const example = exampleBody(GET.endpoint)
-if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is no metered endpoint.")
+if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is not a metered endpoint.")
 const { body, maxCost } = metered
 
 /** `body` is the example, in ASCII for tests that count bytes. */
@@ -17,7 +17,7 @@ export function longerBody(times: number): string {
   return body.safeParse(longer).success ? inAscii(longer) : work.body
 }
 
-/** Another body than the example; none if the work accepts one body only. */
+/** A body other than the example; none if the work accepts only one body. */
 export const otherBodies = [longerBody(2)].filter((other) => other !== work.body)
 
 function repeat(value: unknown, times: number): unknown {

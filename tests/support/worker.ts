@@ -10,8 +10,8 @@ import { drainRequestLog } from "@/lib/request-log/write"
 import { singleton, singletons } from "@/lib/singleton"
 import { ownerDb, ownerPool } from "./owner"
 
-// Runs before each test file: gives it a copy of the migrated database and the environment. Files of the unit suite share
-// a process, so a file must find nothing of the one before it.
+// Runs before each test file: gives it a copy of the migrated database and the environment. Files of the unit suite
+// share a process, so no file may see state of an earlier one.
 const url = inject("postgresUrl")
 const name = `test_${process.pid}`
 const open = singleton("open-clients", () => {
@@ -31,7 +31,7 @@ const open = singleton("open-clients", () => {
   } as typeof end
   return clients
 })
-// What the file before has left open or is closing gets the end of its database as an error, which would end the process.
+// Open clients of the earlier file get an error at the end of its database, which would end the process.
 for (const client of open) client.on("error", () => {})
 const admin = singleton("test-admin", () => new pg.Pool({ connectionString: url, max: 1 }))
 await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
@@ -87,7 +87,7 @@ afterAll(async () => {
   if (mocksModules) vi.resetModules()
 })
 
-/** What is no state of a file: modules have read it, or Node calls it. */
+/** Singletons of the process, not of a file: modules have read them, or Node calls them. */
 const ofProcess = new Set([
   ...[
     "socket-address-header",

@@ -15,7 +15,7 @@ function startNode({ folder }: Build, args: readonly string[], env: Record<strin
   return { command, output: collect(command) }
 }
 
-/** Runs `npm run db:migrate` of a build, which must succeed, and returns what it printed. */
+/** Runs `npm run db:migrate` of a build, which must succeed, and returns its output. */
 export async function migrateWith(build: Build, env: Record<string, string>): Promise<string> {
   const { command, output } = startNode(
     build,
@@ -26,7 +26,7 @@ export async function migrateWith(build: Build, env: Record<string, string>): Pr
   return output()
 }
 
-/** What Next says when a form of another build is submitted that it does not have. */
+/** Next's message for a submitted form of another build that this build does not have. */
 const formOfAnotherBuild = "Failed to find Server Action"
 
 /** Starts `npm start` of a build; errors that it logs are violations. */

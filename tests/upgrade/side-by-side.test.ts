@@ -51,7 +51,7 @@ test("the last release and this one serve one database side by side, on the way 
     STAFF_MFA: "off",
     TRUSTED_PROXY_HOPS: "1",
     WELCOME_CREDITS: String(credits),
-    // A request that waits for a busy machine does not fail; that migrations hold no lock for long is tested apart.
+    // A request that waits for a busy machine does not fail. Another test covers the short locks of migrations.
     DATABASE_WAIT_MS: "30000",
     LOOP_DELAY_MS: "60000",
     LOG_LEVEL: "warn",
@@ -130,7 +130,7 @@ test("the last release and this one serve one database side by side, on the way 
   expect([...violations]).toEqual([])
 })
 
-test("the forms of a page reach the other builds that have them: their ids depend on nothing else", async () => {
+test("the forms of a page work at other builds that have them, because their ids depend on nothing else", async () => {
   type Manifest = { node: Record<string, { filename: string; exportedName: string }> }
   const manifest = await readFile(join(root, ".next/server/server-reference-manifest.json"), "utf8")
   const actions = Object.entries((JSON.parse(manifest) as Manifest).node)
@@ -180,7 +180,7 @@ async function signUpOperator(at: Instance, owner: pg.Pool): Promise<Operator> {
   return { email, session, key: await newKey(person, at, "/admin/api-keys") }
 }
 
-/** What is done at one build is seen at the other at once: sessions, keys, and forms of pages that it has sent. */
+/** Each build sees changes of the other at once: sessions, keys, and forms of pages that it has sent. */
 async function actAcross(here: Instance, there: Instance): Promise<void> {
   const email = `across-${here.build.name}@example.com`
   const person = visitor()

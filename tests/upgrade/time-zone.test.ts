@@ -64,7 +64,7 @@ test("a database that the last release filled in another time zone is repaired, 
 
   const after = stopAtExit(await startInstance(now, given))
   expect((await person.open(after, "/account/security")).status).toBe(200)
-  // Sessions of the release before are in UTC, too: the role has the settings.
+  // Sessions of the previous release are in UTC, too: the role has the settings.
   await after.stop()
   const back = stopAtExit(await startInstance(old, given))
   expect((await person.open(back, "/account/security")).status).toBe(200)

@@ -13,7 +13,7 @@ type Call = Charged & { account: Account }
 
 const lists = ["orders", "users", "audit", "credits?limit=20", "stats"]
 
-/** Sends requests to the instances of a pool, of which some come and go, and reports every response that is wrong. */
+/** Sends requests to the instances of a pool, which changes, and reports every wrong response. */
 export function createTraffic(
   random: Random,
   pool: readonly Instance[],
@@ -23,7 +23,7 @@ export function createTraffic(
   const calls: Call[] = []
   let requests = 0
 
-  /** Rate limits make a client wait; anything else than the expected status is a violation. */
+  /** A client waits after a 429; any other unexpected status is a violation. */
   async function send(
     at: Instance,
     path: string,

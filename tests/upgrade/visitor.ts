@@ -2,19 +2,19 @@ import { type Exchange, exchange } from "@/tests/support/exchange"
 import { readForms } from "@/tests/support/forms"
 import type { Instance } from "./instances"
 
-/** The public address of all instances, of which a proxy would tell them. */
+/** The public address of all instances, as a proxy would send it. */
 export const publicUrl = "http://localhost:22000"
 
 const host = new URL(publicUrl).host
 
 type Fields = Readonly<Record<string, string>>
 
-/** A person with a browser without scripts, who talks to whichever instance. */
+/** A person with a browser without scripts, who can use any instance. */
 export class Visitor {
   readonly #address: string
   readonly #cookies = new Map<string, string>()
 
-  /** @param address the network address, of which each has limits of its own */
+  /** @param address the IP address; each has its own limits */
   constructor(address: string) {
     this.#address = address
   }
@@ -35,7 +35,7 @@ export class Visitor {
     return form
   }
 
-  /** Submits a form that `formOf` returned, to whichever instance. */
+  /** Submits a form that `formOf` returned to any instance. */
   async submit(at: Instance, path: string, form: Fields, fields: Fields): Promise<Exchange> {
     const data = new FormData()
     for (const [name, value] of Object.entries({ ...form, ...fields })) data.append(name, value)

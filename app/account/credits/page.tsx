@@ -42,7 +42,7 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
   return (
     <PageFrame
       title={entry.label}
-      intro="A run is charged for what it used. Credits that it reserved and did not use return to your balance."
+      intro="A run is charged its actual cost. Reserved credits that it does not use return to your balance."
     >
       {"data" in found && (
         <dl className="grid grid-cols-2 gap-3">

@@ -29,7 +29,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
   return (
     <PageFrame
       title={entry.label}
-      intro="The requests with all your keys, including those that failed. Those to a path or with a method that does not exist are not logged."
+      intro="The requests with all your keys, including failed ones. Requests to a path or with a method that does not exist are not logged."
     >
       <ListView
         title={entry.label}

@@ -35,7 +35,7 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
   return (
     <PageFrame
       title="Security"
-      intro="How you sign in, the browsers that are signed in, and what happened to your account."
+      intro="Your sign-in methods, the signed-in browsers, and the recent activity of your account."
     >
       <Providers ways={ways} passkeys={factors.passkeys.length} query={query} page={page} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">

@@ -14,7 +14,7 @@ export function connection({ id, name }: Named): Confirmation {
   }
 }
 
-/** `id` is that of the connection, not of the provider. */
+/** `id` identifies the connection, not the provider. */
 export function disconnection({ id, name }: Named): Confirmation {
   return {
     title: `Disconnect ${name}?`,

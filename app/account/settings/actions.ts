@@ -77,4 +77,4 @@ export const requestDeletion = formAction({
 })
 
 const lastOwner =
-  "You are the only owner. Make another account an owner first, so that somebody can manage this service."
+  "You are the only owner. Make another account an owner first, so that someone can manage this service."

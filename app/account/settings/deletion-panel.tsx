@@ -18,8 +18,8 @@ export function DeletionPanel({ viewer: { email }, isRequested }: { viewer: View
           Delete your account
         </h2>
         <p className="text-muted">
-          Your account is closed at once and deleted {graceDays} days later. Until then you can sign in and undo that.
-          Export your data first if you want to keep it.
+          Your account is closed at once and deleted {graceDays} days later. Until then you can sign in and undo the
+          deletion. Export your data first if you want to keep it.
         </p>
       </div>
       <DeletionButton {...facts} />

@@ -20,7 +20,7 @@ export function ExportPanel({ outcome }: { outcome: Outcome | undefined }) {
           </Notice>
         )}
         <p className="text-muted">
-          A ZIP file with what is stored about you and your use of this service, as JSON. It contains no keys and no
+          A ZIP file with the data stored about you and your use of this service, as JSON. It contains no keys and no
           passwords; README.txt in it names everything else that is left out.
         </p>
       </ExportForm>

@@ -44,14 +44,14 @@ const inView = 2
 
 export function Details({ value, related }: { value: unknown; related: Related }) {
   const fields = (value ?? {}) as Record<string, unknown>
-  // The reason of a revocation is a name, every other reason is text that staff typed.
+  // The reason of a revocation is a code; every other reason is text that staff typed.
   const given = Object.entries(fields).map(([name, value]) =>
     name === "reason" && "ownerId" in fields ? (["revocationReason", value] as const) : ([name, value] as const),
   )
   if (given.length === 0) return <None />
   const ranks = Object.keys(labels)
   const rank = (name: string) => (Object.hasOwn(labels, name) ? ranks.indexOf(name) : ranks.length)
-  // Absent values, such as that of no limit, come last.
+  // Absent values, such as an unset limit, come last.
   const pairs = given.sort(
     ([one, value], [other, another]) => Number(value === null) - Number(another === null) || rank(one) - rank(other),
   )

@@ -13,7 +13,7 @@ import { createKey, createUser } from "@/tests/support/factories"
 import { openApiViolations } from "@/tests/support/openapi-violations"
 import { POST } from "./route"
 
-// The pool with the bounds of the product, which a test here reaches.
+// The production bounds of the pool: a test exceeds them.
 env().DATABASE_WAIT_MS = 2_400
 delete singletons.pool
 delete singletons.prisma
@@ -31,7 +31,7 @@ function report(body: unknown, address = newAddress()): Promise<Response> {
   return POST(new Request("http://localhost:3000/api/leaks", { method: "POST", headers, body: sent }))
 }
 
-/** A key, with what the tests compare of it. */
+/** A new key with the fields that the tests compare. */
 async function issued(surface: Surface = "user", overrides: Partial<Parameters<typeof createKey>[0]> = {}) {
   const user = await createUser({ role: surface === "admin" ? "admin" : "member" })
   const { secret, key } = await createKey({ user, surface, ...overrides })
@@ -89,7 +89,7 @@ test("every kind of key gets the same status, the same body and the same headers
   for (const response of responses) expect(response).toEqual(responses[0])
 })
 
-test("the response does not wait for the work", async () => {
+test("the response does not wait for the revocation", async () => {
   const { id, secret, user } = await issued()
   await whileLocked(user, async () => {
     expect((await report({ keys: [secret] })).status).toBe(202)
@@ -114,7 +114,7 @@ test("a key that works is revoked as leaked and audited, and its owner gets one 
 test.each([
   ["revoked", { revokedAt: past(), revocationReason: "not_needed" as const }],
   ["expired", { expiresAt: past() }],
-])("a key that was %s before stays as it was, and sends no email", async (_state, overrides) => {
+])("a key that was already %s stays unchanged, and sends no email", async (_state, overrides) => {
   const { id, secret, user } = await issued("user", overrides)
   const before = await db().apiKey.findUniqueOrThrow({ where: { id } })
   await report({ keys: [secret] })
@@ -124,7 +124,7 @@ test.each([
   expect(await emailsTo(user)).toEqual([])
 })
 
-test("a key is found in whatever was sent with it", async () => {
+test("a key is found in any text around it", async () => {
   const keys = [await issued(), await issued("admin"), await issued(), await issued()]
   const [first, second, third, fourth] = keys.map(({ secret }) => secret)
   const sent = [`${first}\n`, ` Authorization: Bearer ${second} `, JSON.stringify({ log: `\n${third}\n${fourth}` })]
@@ -141,7 +141,7 @@ test("the hash, the start and the id of a key revoke nothing", async () => {
   expect(await stateOf(id)).toMatchObject({ revocationReason: null })
 })
 
-test("with a key that leaked, the one that it replaced ends too; the one that replaced it works on", async () => {
+test("a leaked key's predecessor is revoked, too; its successor keeps working", async () => {
   const user = await createUser()
   const current = await createKey({ user, surface: "user" })
   const soon = new Date(Date.now() + 3_600_000)
@@ -160,7 +160,7 @@ test("with a key that leaked, the one that it replaced ends too; the one that re
   expect(await stateOf(successor.key.id)).toMatchObject({ revocationReason: null })
 })
 
-test("of a key and the one that it replaced, reported together, both are revoked as leaked", async () => {
+test("a key and its predecessor, reported together, are both revoked as leaked", async () => {
   const user = await createUser()
   const current = await createKey({ user, surface: "user" })
   const soon = new Date(Date.now() + 3_600_000)
@@ -171,7 +171,7 @@ test("of a key and the one that it replaced, reported together, both are revoked
   expect(await emailsTo(user)).toHaveLength(2)
 })
 
-test("of a report with keys that have expired, the key that works is revoked", async () => {
+test("in a report with expired keys, the key that works is revoked", async () => {
   const expired = () => issued("user", { expiresAt: past() })
   const [first, live, last] = [await expired(), await issued(), await expired()]
   await report({ keys: [first.secret, live.secret, last.secret] })
@@ -179,7 +179,7 @@ test("of a report with keys that have expired, the key that works is revoked", a
   expect(await stateOf(live.id)).toMatchObject({ revocationReason: "leaked" })
 })
 
-test("while 500 reports wait, another one is refused; all that were accepted are worked off", async () => {
+test("while 500 reports wait, another one is refused; all accepted reports are processed", async () => {
   const [one, last] = [await issued(), await issued()]
   await whileLocked(one.user, async () => {
     await report({ keys: [one.secret] })
@@ -193,7 +193,7 @@ test("while 500 reports wait, another one is refused; all that were accepted are
   expect(await stateOf(one.id)).toMatchObject({ revocationReason: "leaked" })
 })
 
-test("the owners of the service hear of a leaked admin key, and not of a user key", async () => {
+test("the owners of the service get an email about a leaked admin key, but not about a user key", async () => {
   const [owner, banned] = [await createUser({ role: "owner" }), await createUser({ role: "owner", status: "banned" })]
   const [admin, own] = [await issued("admin"), await issued("user")]
   await report({ keys: [admin.secret, own.secret] })
@@ -205,7 +205,7 @@ test("the owners of the service hear of a leaked admin key, and not of a user ke
   expect(await emailsTo(admin.user)).toMatchObject([{ template: "key_leaked" }])
 })
 
-test("a report that the database does not work off in time is tried again until it does", async () => {
+test("a report that the database does not process in time is retried until it does", async () => {
   const { id, secret, user } = await issued()
   const failures = vi.spyOn(log(), "error").mockImplementation(() => {})
   await whileLocked(user, async () => {

@@ -37,8 +37,8 @@ import { insertYourRow } from "@/tests/support/your-rows"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 import { neededForCall } from "./needed-for-call"
 
-// What every endpoint guarantees; new route files are covered automatically. The unit project calls the route functions
-// directly; the HTTP projects provide a listener and send the requests to the build.
+// The guarantees of every endpoint; new route files are covered automatically. The unit project calls the route
+// functions directly; the HTTP projects provide a listener and send the requests to the build.
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -165,7 +165,7 @@ test("the table of endpoints contains every route file and nothing else", () => 
   expect(files.length).toBeGreaterThan(5)
 })
 
-test("the folder determines the surface; each endpoint but those of the calling key requires a scope, on the admin surface a permission", () => {
+test("the folder determines the surface; each endpoint except the calling key's own requires a scope, and on the admin surface a permission", () => {
   for (const { path, surface, permission, scope } of all) {
     expect(path.startsWith("/api/v1/admin/") ? "admin" : "user", path).toBe(surface)
     // Metrics require the permission of the measures in the question.
@@ -737,7 +737,7 @@ test("the role of the owner is checked before the scope of the key", async () =>
   }
 })
 
-describe.each(all)("the network addresses of a key at $method $path", (endpoint) => {
+describe.each(all)("the allowed IP addresses of a key at $method $path", (endpoint) => {
   const { surface } = endpoint
 
   async function boundTo(...allowedCidrs: string[]) {
@@ -772,7 +772,7 @@ describe.each(all)("the network addresses of a key at $method $path", (endpoint)
   })
 })
 
-test("requests from other addresses use up the limit of failed requests of their address, not that of the key", async () => {
+test("requests from other addresses use up the limit of failed requests of their address, not the limit of the key", async () => {
   stopClock()
   const endpoint = all.find(({ path }) => path === "/api/v1/me") ?? expect.fail()
   const { secret } = await createKey({ user: await createUser(), surface: "user", allowedCidrs: ["192.0.2.7"] })
@@ -785,7 +785,7 @@ test("requests from other addresses use up the limit of failed requests of their
   expect([own.status, own.headers.get("x-ratelimit-remaining")]).toEqual([200, "299"])
 })
 
-test("responses to a key that was replaced say when it ends; those to its successor do not", async () => {
+test("responses to a replaced key say when it ends; responses to its successor do not", async () => {
   for (const endpoint of all) {
     const user = await createUser({ role: "owner" })
     const successor = await createKey({ user, surface: endpoint.surface })
@@ -827,7 +827,7 @@ describe.each(all.filter(({ path }) => path.endsWith("/key")))("$path", (endpoin
     }
   })
 
-  test("describes the limits of a key and what is left of them; no scope is needed", async () => {
+  test("describes the limits of a key and the rest of each; no scope is needed", async () => {
     const user = await createUser({ role: "finance" })
     const scope = surface === "user" ? "run" : "credits.read"
     const allowedCidrs = ["10.0.0.0/8"]

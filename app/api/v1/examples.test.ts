@@ -10,7 +10,7 @@ import { endpoints } from "./endpoints"
 // The examples in the documentation are the responses to the demo accounts on a fixed date. Each is stored in a file next
 // to its route; `npm run api:examples` rewrites them.
 
-// A run would be in the lists that are read after it.
+// Runs last: a run would be in the lists that are read after it.
 const table = (await endpoints()).sort((one, other) => one.method.localeCompare(other.method))
 
 const seededUntil = new Date("2026-06-15T00:00:00.000Z")
@@ -57,7 +57,7 @@ function ofNewObject(name: string, value: unknown): unknown {
   return name === "createdAt" ? seededUntil.toISOString() : value
 }
 
-/** Replaces the database's time, and what depends on the product's name or its optional modules: a key's start, scopes, calls made before. */
+/** Replaces the database's time and values that depend on the product's name, modules or earlier calls. */
 function ofAnyProduct(name: string, value: unknown): unknown {
   if (name === "start" && typeof value === "string") return value.replace(/\w{4}$/, "7kQ2")
   if (name === "scopes" && Array.isArray(value)) return value.slice(0, 2)

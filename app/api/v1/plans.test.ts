@@ -41,7 +41,7 @@ type Plan = {
   "Relation Name"?: string
   "Index Name"?: string
   "Plan Rows": number
-  /** What was read, if the statement was run. */
+  /** This and the next three are missing unless the statement was run. */
   "Actual Rows"?: number
   "Actual Loops"?: number
   "Rows Removed by Filter"?: number
@@ -115,7 +115,7 @@ test.each(sorted)(
   },
 )
 
-test("subscriptions without a call are read in list order from an index over those that are open", async () => {
+test("subscriptions without a call are read in list order from an index of open subscriptions", async () => {
   const endpoint = lists.find(({ path }) => path === "/api/v1/admin/subscriptions") ?? expect.fail("no list")
   await query("UPDATE api_keys SET last_used_at = now() WHERE right(user_id::text, 1) <> '7'")
   await query("ANALYZE api_keys")
@@ -197,7 +197,7 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
   env().DEMO = "on"
   statements.push(...(await statementsOf(() => remindOfExpiry())))
   expect(statements.some(({ text }) => text.includes("key_reminder_days"))).toBe(true)
-  // With the few of the bulk data, a scan would cost less than the index.
+  // The bulk data has few refunds: a scan of them would cost less than the index.
   await withoutTriggers(
     "INSERT INTO refunds (order_id, amount, currency, created_at) SELECT id, 1, currency, created_at FROM orders",
     [],
@@ -269,7 +269,7 @@ test("no question about the business and no recipe scans a whole table", async (
   for (const request of requests) {
     for (const statement of await statementsOf(() => call(request))) {
       for (const { kind, plan } of await plansOf(statement)) {
-        // Balances of all accounts are one row for each.
+        // A question about all balances needs every row.
         const scans = fullScans(plan).filter((scan) => !scan.endsWith(" of credit_accounts"))
         expect(scans, `${request}, ${kind}`).toEqual([])
       }
@@ -277,7 +277,7 @@ test("no question about the business and no recipe scans a whole table", async (
   }
 })
 
-/** Expects every page of a list to be read in its order from an index, without many rows that are discarded. */
+/** Expects every page of a list to be read in its order from an index, with few discarded rows. */
 async function expectIndexedPages(
   searches: readonly string[],
   call: (search: string) => Promise<unknown>,
@@ -298,7 +298,7 @@ function pageStatement(statements: readonly Statement[]): Statement {
   )
 }
 
-/** A key with requests of yesterday, of which one in a thousand failed. */
+/** A key with yesterday's requests: one in a thousand failed. */
 async function createUsedKey(user: { id: string }, requests: number): Promise<string> {
   const { key } = await createKey({ user, surface: "user" })
   await query(
@@ -345,7 +345,7 @@ async function caller({ surface, path, routes }: ServedEndpoint) {
   }
 }
 
-/** The statements that `act` sends, by itself and through Prisma, without those that begin and end transactions. */
+/** The statements that `act` sends, by itself and through Prisma, except the start and end of transactions. */
 async function statementsOf(act: () => Promise<unknown>): Promise<Statement[]> {
   const spy = vi.spyOn(pg.Client.prototype, "query")
   await act()
@@ -380,7 +380,7 @@ function fullScans(plan: Plan): string[] {
   )
 }
 
-/** The rows that a plan read from tables, those that it discarded included. */
+/** The rows that a plan read from tables, including discarded rows. */
 function rowsRead(plan: Plan): number {
   const scans = nodesOf(plan).filter((node) => node["Relation Name"])
   const read = ({ "Actual Rows": rows = 0, "Actual Loops": loops = 0, ...node }: Plan) =>

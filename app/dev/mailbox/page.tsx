@@ -44,7 +44,7 @@ function Email({ email: { id, to, subject, sentAt, text }, now }: { email: KeptE
   )
 }
 
-/** Links only our own URLs, because names that people typed may contain others. */
+/** Links only the product's own URLs, because names that people typed may contain others. */
 function withLinks(text: string) {
   return text.split(/(https?:\/\/\S+)/).map((part, index) =>
     !part.startsWith(`${env().BASE_URL}/`) ? (

@@ -37,28 +37,28 @@ export default function LeaksPage() {
           </p>
         </header>
 
-        <Section of="report" contents={sections}>
+        <Section id="report" contents={sections}>
           <p>You need no account and no key. One report can contain up to {maxReportedKeys} keys.</p>
           <CodePanel
             title="Shell"
             code={`curl ${report} \\\n  -H "Content-Type: application/json" \\\n  -d '{"keys":["${user.prefix}…"]}'`}
           />
           <p>
-            The response is always 202 with the same body, whatever the keys are. It is 429 after{" "}
+            The response is always 202 with the same body, regardless of the keys. It is 429 after{" "}
             {limits.leakReportsAddress.tokens} reports from one IP address within an hour, with <Code>Retry-After</Code>
             .
           </p>
         </Section>
 
-        <Section of="what-happens" contents={sections}>
+        <Section id="what-happens" contents={sections}>
           <p>
             Within seconds, each key that works is revoked, together with the key that it has replaced if that one still
-            works. Its owner gets one email, with a link to what was done with the key. Nothing else happens: other
-            texts, and keys that no longer work, are ignored.
+            works. Its owner gets one email, with a link to the report of the key. Nothing else happens: other texts,
+            and keys that no longer work, are ignored.
           </p>
         </Section>
 
-        <Section of="your-own-key" contents={sections}>
+        <Section id="your-own-key" contents={sections}>
           <p>
             Revoke it at{" "}
             <Link href={user.page} className="text-accent underline">
@@ -69,7 +69,7 @@ export default function LeaksPage() {
           </p>
         </Section>
 
-        <Section of="scanners" contents={sections}>
+        <Section id="scanners" contents={sections}>
           <p>A rule for gitleaks:</p>
           <CodePanel title=".gitleaks.toml" code={gitleaksToml} />
           <p>
@@ -82,7 +82,7 @@ export default function LeaksPage() {
           </p>
         </Section>
 
-        <Section of="vulnerabilities" contents={sections}>
+        <Section id="vulnerabilities" contents={sections}>
           <p>
             Write to <SupportLink />. Please do not publish a vulnerability before it is fixed.
           </p>

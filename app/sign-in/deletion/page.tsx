@@ -8,13 +8,13 @@ import { absoluteTime } from "@/lib/platform/text/format-time"
 import { requireStep } from "../step"
 import { keep, undo } from "./actions"
 
-export const metadata: Metadata = { title: "Your account is to be deleted" }
+export const metadata: Metadata = { title: "Your account will be deleted" }
 
 export default async function DeletionPage() {
   const pending = await requireStep("deletion", "/")
   const deletion = await findDeletion(pending.userId)
   return (
-    <SignInLayout title="Your account is to be deleted">
+    <SignInLayout title="Your account will be deleted">
       <p>
         {pending.via === "password reset" && "Your new password is set. "}The account{" "}
         <UntrustedStrong>{pending.email}</UntrustedStrong> is closed, and requests with its API keys are rejected.

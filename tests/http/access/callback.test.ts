@@ -41,7 +41,7 @@ async function accountOf({ cookies }: RawResponse): Promise<string | null> {
   return (token && (await decode({ token, secret: env().AUTH_SECRET }))?.sub) || null
 }
 
-/** What every callback keeps to, whatever session cookie comes with it. */
+/** The guarantees of every callback, with any session cookie. */
 const promises: Record<string, (api: TestServer, caller: Caller) => Promise<void>> = {
   "a new identity gets a new account and is linked to no other account": async (api, { account, headers }) => {
     const person = newPerson()
@@ -67,7 +67,7 @@ const promises: Record<string, (api: TestServer, caller: Caller) => Promise<void
     await createConnection(user.id, { providerAccountId: person.id })
     expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
   },
-  "the intent of another account connects nothing and signs nobody in": async (api, { headers }) => {
+  "the intent of another account connects nothing and starts no session": async (api, { headers }) => {
     const owner = await ofRole("member")
     const sent = { path: "/account/security", fields: { provider: "github" }, headers: owner.headers }
     const started = await start(api, "account/security connect", sent)
@@ -105,7 +105,7 @@ describe.each(listeners)("a provider's callback, served by %s, ignores the sessi
     await keep(api, await make())
   })
 
-  test("a token in the URL instead of a code signs nobody in", async () => {
+  test("a token in the URL instead of a code is no sign-in", async () => {
     const user = await createUser()
     const person = provider.person({ email: user.email })
     await createConnection(user.id, { providerAccountId: person.id })
@@ -123,7 +123,7 @@ describe.each(listeners)("a provider's callback, served by %s, ignores the sessi
     expect([status, received.get("location")]).toEqual([307, expect.stringMatching(/^\/sign-in/)])
   })
 
-  test("a cookie whose name cannot be written back is no 500", async () => {
+  test("a cookie whose name cannot be serialized causes no 500", async () => {
     const headers = { cookie: `${cookieName("session")}[1]=x` }
     const person = newPerson()
     expect((await provider.signIn(api, person, headers)).headers.get("location")).toBe("/sign-in?error=Callback")

@@ -19,7 +19,7 @@ import { server } from "@/tests/support/shared-server"
 import { passwordHash } from "./forms"
 import { holders, isHolder, roles } from "./tables"
 
-// Who calls: every kind of credential that signs nobody in, and an account of each role.
+// The callers: every kind of credential that is not accepted, and an account of each role.
 
 export const actions = await builtActions()
 
@@ -119,8 +119,8 @@ export type Callers = Readonly<Record<string, () => Promise<Caller>>>
 const callers: Callers = { ...unauthenticated, ...Object.fromEntries(roles.map((role) => [role, () => ofRole(role)])) }
 
 /**
- * The callers of the page or form at this place of its table: nobody, who may and who may not; in the short form, one with
- * a credential that is not accepted and one of each kind of role.
+ * The callers of the page or form at this place of its table: without credentials, permitted and not permitted. In the
+ * short form: one with a credential that is not accepted, and one of each kind of role.
  */
 export function callersOf(access: string, place: number): [name: string, make: () => Promise<Caller>][] {
   const [nobody = "", ...refused] = Object.keys(unauthenticated)

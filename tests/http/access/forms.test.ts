@@ -9,7 +9,7 @@ import { actionOf, actions, type Caller, callersOf, ofRole } from "./callers"
 import { type FormCase, formCases, password, setsSession } from "./forms"
 import { isHolder, roles } from "./tables"
 
-// Every action is called by nobody, by who may call it and by who may not, from another site and with an old session;
+// Calls every action without credentials, with and without the permission, from another site and with an old session.
 // `LONG=1` sends every kind of credential and every origin to each.
 
 const cases = Object.entries(formCases)
@@ -72,13 +72,13 @@ test.each(sampled([...byPermission, ...forMembers], pages.length).map((formCase,
   },
 )
 
-/** Sessions in which nobody has proved within ten minutes who is at them. */
+/** Sessions without a proof of identity in the last ten minutes. */
 const tooOld = {
   "with a proof from eleven minutes ago": { provedAt: new Date(Date.now() - 11 * 60_000) },
   "with a session that proved nothing": { provedAt: null },
 }
 
-/** Next.js compares `Origin` with the host that the request claims. Where both match, only our own check refuses. */
+/** Next.js compares `Origin` with the host that the request claims. If both match, only the product's check refuses. */
 const otherOrigins: [name: string, SentHeaders][] = [
   ["another site, with a matching Host", { origin: "https://evil.example", host: "evil.example" }],
   ["no origin", { origin: undefined }],
@@ -91,7 +91,7 @@ const otherOrigins: [name: string, SentHeaders][] = [
   ["another scheme", { origin: "https://localhost:3000" }],
   ["another port", { origin: "http://localhost:3001", host: "localhost:3001" }],
   [
-    "a host name that starts with ours",
+    "a host name that starts with the product's",
     { origin: "http://localhost.evil.example:3000", host: "localhost.evil.example:3000" },
   ],
   ["an origin without a scheme", { origin: "localhost:3000", host: "localhost:3000" }],
@@ -101,12 +101,12 @@ function mayDo({ access }: FormCase, caller: string): boolean {
   return access === "everyone" || (roles.includes(caller) && isHolder(caller, access))
 }
 
-/** A role is refused for the permission that it lacks, so one role shows which one the action requires. */
+/** The refusal of one role shows the permission that the action requires. */
 function refusalOf({ access }: FormCase, caller: string): string {
   return roles.includes(caller) ? `Your role lacks the permission ${access}.` : ""
 }
 
-/** `expected` is in the response. */
+/** The response contains `expected`. */
 type Attempt = { name: string; caller: Caller; path?: string; expected?: string }
 
 type CheckedForm = (typeof cases)[number]
@@ -126,11 +126,11 @@ async function prepareCall(
 async function expectDone(formCase: CheckedForm, name: string, caller: Caller, proves = false): Promise<void> {
   const { call, isDone } = await prepareCall(formCase, { name, caller }, proves)
   const response = await call()
-  // Some of it happens after the response.
+  // Some effects follow the response.
   await expect.poll(() => isDone(response), { timeout: 10_000, message: `${formCase.name}, ${name}` }).toBe(true)
 }
 
-/** Expects that no attempt does what the action does, and that all of them together change nothing in the database. */
+/** Expects that no attempt has the effect of the action, and that all attempts leave the database unchanged. */
 async function expectNothingDone(formCase: CheckedForm, attempts: readonly Attempt[]): Promise<void> {
   const prepared: (Awaited<ReturnType<typeof prepareCall>> & Pick<Attempt, "name" | "expected">)[] = []
   for (const attempt of attempts) prepared.push({ ...attempt, ...(await prepareCall(formCase, attempt)) })

@@ -41,8 +41,8 @@ export type FormCase = {
   /** The page that the action is called on; `[id]` stands for the target account's id. */
   path: string
   /**
-   * Creates the form fields for a call by `account`, and a check that the action took effect. `proof` proves who it is; by
-   * default it is the password.
+   * Creates the form fields for a call by `account`, and a check that the action took effect. `proof` proves its
+   * identity; by default it is the password.
    */
   prepare: (account: User) => Promise<{
     fields?: Record<string, string>
@@ -412,7 +412,7 @@ function atSecondStep(fields: Record<string, string>, path = "/sign-in/confirm")
   return { access: "everyone", path, prepare: async () => ({ fields, isDone }) }
 }
 
-/** The account with its latest session, or with one of nobody if it has none. */
+/** The account with its latest session, or with an unknown session if it has none. */
 async function viewerOf(user: User): Promise<Viewer> {
   const session = await db().session.findFirst({ where: { userId: user.id }, orderBy: { createdAt: "desc" } })
   const sessionId = session?.id ?? randomUUID()

@@ -13,7 +13,7 @@ import { server } from "@/tests/support/shared-server"
 import { type Caller, callersOf, ofRole, unauthenticated } from "./callers"
 import { holders, isHolder, landingPages, redirectedRoles, roles } from "./tables"
 
-// Every page is requested by nobody, by who may open it and by who may not; `LONG=1` sends every kind of credential to each.
+// Requests every page without credentials, with and without access; `LONG=1` sends every kind of credential to each.
 
 /** Fills in the parameters of a page's path: the id of the caller's key or of another account, and an invalid token. */
 async function addressOf(path: string, account: User): Promise<string> {
@@ -67,10 +67,10 @@ async function visit(path: string, caller: Caller): Promise<string> {
   return outcomeOf(await load(path, caller))
 }
 
-/** What there is about a key, below the page of its surface. */
+/** The pages and files about a key, below the page of its surface. */
 const aboutKey = ["", "/report", "/report/json", "/report/csv", "/count"]
 
-/** Who opens what there is in the console about a key of another account. */
+/** The roles that open the console's pages about a key of another account. */
 const keysOfOthers = {
   "a customer's key": { surface: "user", role: "member", seenBy: "owner admin analyst" },
   "an analyst's admin key": { surface: "admin", role: "analyst", seenBy: "owner admin" },
@@ -78,7 +78,7 @@ const keysOfOthers = {
 } as const
 
 test.each(Object.entries(keysOfOthers).map(([what, key], turn) => ({ what, turn, ...key })))(
-  "what there is about $what is seen by few, and a 404 to others as if there were no such key",
+  "only the listed roles see the pages about $what; others get a 404, as for a missing key",
   async ({ turn, surface, role, seenBy }) => {
     const { key } = await createKey({ user: await createUser({ role }), surface })
     const outcomes: Record<string, string> = {}
@@ -105,7 +105,7 @@ test.each(Object.entries(keysOfOthers).map(([what, key], turn) => ({ what, turn,
   },
 )
 
-test("the response about a key of another account is that about a key that does not exist", async () => {
+test("the response about a key of another account equals the response about a missing key", async () => {
   const { key } = await createKey({ user: await createUser(), surface: "user" })
   const { headers } = await ofRole("finance")
   for (const page of ["/api-keys", "/admin/api-keys"]) {

@@ -12,8 +12,8 @@ import { server, startAnother } from "@/tests/support/shared-server"
 import { ofRole } from "./callers"
 import { isHolder, posted, questions, roles, routes, sameForAll } from "./tables"
 
-// Every route is requested with keys, by nobody, by who may call it and by who may not; `LONG=1` sends every kind of key
-// and every role to each. app/api/v1/contract.test.ts sends every role to every endpoint.
+// Requests every route with keys, without credentials, with and without the permission; `LONG=1` sends every kind of
+// key and every role to each. app/api/v1/contract.test.ts sends every role to every endpoint.
 
 const built = await builtPaths()
 const table = await endpoints()

@@ -7,7 +7,7 @@ import { formCases } from "./forms"
 import { routes } from "./tables"
 
 // Access control over HTTP, against the build: pages.test.ts, routes.test.ts and forms.test.ts send every kind of
-// credential to what these tables list.
+// credential to the rows of these tables.
 
 /** Next.js's internal pages, which have no URL. */
 const internalPages = ["/_global-error", "/_not-found"]

@@ -2,7 +2,7 @@ import type { Permission } from "@/lib/permissions"
 import * as yours from "@/tests/yours/reviewed"
 import { reviewedAccess } from "../reviewed-access"
 
-// Who may do what, written by hand. Pages, routes and forms are read from the build, so one without a row fails by name.
+// The access rules, written by hand. Pages, routes and forms are read from the build: one without a row fails by name.
 // A row without a counterpart in the build belongs to a removed module.
 
 /** The roles that hold a permission. */
@@ -28,10 +28,10 @@ export const holders: Record<Permission, string> = {
 
 export const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
 
-/** Roles that lack a page's permission but may read other console pages are redirected to the first of those. */
+/** Roles without a page's permission that may read other console pages are redirected to the first of them. */
 export const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 
-/** Where the roles are redirected that may not open the console's overview. */
+/** The redirects of roles that may not open the console's overview. */
 export const landingPages: Record<string, string> = { member: "/account", bookkeeper: "/admin/subscriptions" }
 
 /** Operators authenticate with a metrics token, which none of the callers below has. */
@@ -91,7 +91,7 @@ export const routes: Record<
   ...reviewedAccess,
 }
 
-/** What metrics are asked: they require the permission of the measures in a question. */
+/** A question for metrics, which require the permission of its measures. */
 export const questions: Record<string, { search: string; access: Permission }> = {
   "/api/v1/admin/metrics": { search: "?measure=granted&since=2026-01-01&until=2026-01-31", access: "credits.read" },
 }
@@ -110,7 +110,7 @@ export const sameForAll: Record<string, string> = {
   "sign-in page": "307",
 }
 
-/** The bodies for the routes outside of the table of endpoints that take one. */
+/** The bodies for routes outside the table of endpoints. */
 export const posted: Record<string, object> = {
   "/api/leaks": { keys: ["a text that is no key"] },
   "/api/leaks/github": [],

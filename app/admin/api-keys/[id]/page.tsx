@@ -14,7 +14,7 @@ export const metadata: Metadata = { title: "API key" }
 export default async function ConsoleKeyPage({ params, searchParams }: PageProps<"/admin/api-keys/[id]">) {
   const { viewer, listed, page, ownerEmail } = await consoleKey(params)
   const { surface, owner } = listed
-  // Only viewers who read all requests see others' keys; such viewers have a key for the request on the page.
+  // A viewer who sees keys of other accounts may read all requests, so the API request on the page works for them.
   const log = holds(viewer.role, "audit.read")
     ? { path: "/api/v1/admin/requests", read: allRequests.endpoint.read }
     : { path: "/api/v1/me/requests", read: (search: string) => ownRequests.endpoint.read(viewer.id, search) }

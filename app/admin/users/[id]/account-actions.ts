@@ -125,7 +125,7 @@ export const accountActions = {
     label: "Delete account",
     title: "Delete this account?",
     effect: () =>
-      `will be closed now and deleted in ${graceDays} days: their personal data for good, while orders and the credit ledger stay without a person. Until then you can undo it, and so can they after a sign-in, unless the account is banned or closed already. They get an email.`,
+      `will be closed now. Their personal data will be deleted permanently in ${graceDays} days; orders and the credit ledger stay, without a person. Until then you can undo the deletion. So can they after a sign-in, unless the account is already banned or closed. They get an email.`,
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned", "closed"],

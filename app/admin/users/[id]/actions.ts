@@ -56,7 +56,7 @@ export const undoDeletion = formAction({
     revalidatePath(`/admin/users/${id}`)
     if (!result.ok) return refused(refusals[result.reason])
     const { account, undone } = result
-    if (!undone) return done<Message>("The account is not to be deleted, or it is too late.")
+    if (!undone) return done<Message>("No deletion is scheduled, or it can no longer be undone.")
     if (undone === "active") after(() => sendEmail(account, "deletion_undone", { byStaff: true }))
     const kept = { active: "is open again", still_banned: "stays banned", still_closed: "stays closed" }[undone]
     return done<Message>(`The account will not be deleted. It ${kept}.`)

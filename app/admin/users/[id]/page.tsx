@@ -92,7 +92,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           back="Back to the account"
         />
       )}
-      <DeletionNotice of={account.deletion} />
+      <DeletionNotice value={account.deletion} />
       {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
       <AccountTiles account={account} role={viewer.role} use={use} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
@@ -126,7 +126,7 @@ function Limitation({ viewer, account }: { viewer: Viewer; account: Account }) {
   return reason && reason !== "not_permitted" && <p className="text-muted">{refusals[reason]}</p>
 }
 
-function DeletionNotice({ of: deletion }: { of: Account["deletion"] }) {
+function DeletionNotice({ value: deletion }: { value: Account["deletion"] }) {
   if (!deletion) return null
   if (deletion.startedAt) return <Notice tone="warn">The personal data of this account was deleted on request.</Notice>
   return (

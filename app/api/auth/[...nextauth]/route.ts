@@ -60,7 +60,7 @@ async function whenStarted(response: Response, line: string): Promise<Response> 
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing
 
-/** Whatever the outcome, it signs nobody in, and the next one needs a new intent. */
+/** Never signs anyone in. A second attempt needs a new intent. */
 async function connect(request: NextRequest, context: Context, provider: ProviderId, nonce: string) {
   const outcome = await connection(request, context, provider, nonce).catch((error) => {
     log().error({ why: String(error) }, "provider_not_connected")

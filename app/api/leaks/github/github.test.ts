@@ -35,7 +35,7 @@ function newSigner(namedCurve = "prime256v1"): Signer {
 
 const github = newSigner()
 
-/** What GitHub's server of public keys responds. */
+/** The public keys that GitHub's server lists. */
 let listed: string[] = []
 let respondWith: (response: ServerResponse) => void
 let reads = 0
@@ -63,7 +63,7 @@ beforeEach(() => {
   respondWith = (response) => response.end(listOf(listed))
 })
 
-/** Lets time pass for the list of keys. */
+/** Makes the cached list of keys older. */
 function age(ms: number): void {
   const state = singletons["github-keys"] as { readAt: number; triedAt: number }
   state.readAt -= ms
@@ -145,7 +145,7 @@ test("a key that works is revoked, and each token is labelled by whether it was 
   expect(await reasonOf(revoked.id)).toBeNull()
 })
 
-test("a message that is sent again gets the same response, and sends no second email", async () => {
+test("a repeated message gets the same response, and sends no second email", async () => {
   const { user, secret, id } = await issued()
   const message = signed([secret])
   const first = await send(message)
@@ -158,7 +158,7 @@ test("a message that is sent again gets the same response, and sends no second e
   expect(await db().auditEntry.count({ where: { targetId: id } })).toBe(1)
 })
 
-test("a body that was changed in any one byte is refused, and revokes nothing", async () => {
+test("a body with any one byte changed is refused, and revokes nothing", async () => {
   const { secret, id } = await issued()
   const { body, ...rest } = signed([secret])
   for (let index = 0; index < body.length; index++) {
@@ -177,7 +177,7 @@ test.each<[string, (message: Message & { body: string }) => Message]>([
   ["without a signature", ({ body, identifier }) => ({ body, identifier: identifier ?? "" })],
   ["without an identifier", ({ body, signature }) => ({ body, signature: signature ?? "" })],
   ["with an empty signature", (message) => ({ ...message, signature: "" })],
-  ["with a signature that is no DER", (message) => ({ ...message, signature: "AAAA" })],
+  ["with a signature that is not DER", (message) => ({ ...message, signature: "AAAA" })],
   ["with a signature in another encoding", (message) => ({ ...message, signature: "%%%" })],
   ["with a name of Object.prototype as its identifier", (message) => ({ ...message, identifier: "__proto__" })],
 ])("a message %s is refused, and revokes nothing", async (_what, change) => {
@@ -186,13 +186,13 @@ test.each<[string, (message: Message & { body: string }) => Message]>([
   expect(await reasonOf(id)).toBeNull()
 })
 
-test("a key of another curve in the list signs nothing", async () => {
+test("a listed key of another curve is not trusted", async () => {
   const other = newSigner("secp384r1")
   listed.push(other.pem)
   expect(await send(signed([], other))).toEqual(refused)
 })
 
-test("the list is read once for a day, and again at most once a minute for an unknown identifier", async () => {
+test("the list is read once a day, and again at most once a minute for an unknown identifier", async () => {
   for (let times = 0; times < 3; times++) expect((await send(signed([]))).status).toBe(200)
   expect(reads).toBe(1)
   const later = newSigner()
@@ -204,7 +204,7 @@ test("the list is read once for a day, and again at most once a minute for an un
   expect(reads).toBe(2)
 })
 
-test("a key that GitHub has removed from its list signs nothing after a day", async () => {
+test("a key that GitHub has removed from its list is no longer trusted after a day", async () => {
   expect((await send(signed([]))).status).toBe(200)
   listed = [vector.key]
   age(day - minute)
@@ -219,12 +219,12 @@ test.each<[string, (response: ServerResponse) => void]>([
   ["redirects", (response) => response.writeHead(302, { location: "/elsewhere" }).end()],
   ["returns no JSON", (response) => response.end("<html>")],
   ["returns something else", (response) => response.end('{"public_keys":[{"key":1}]}')],
-  ["returns a key that is none", (response) => response.end(listOf(["no key"]))],
+  ["returns a malformed key", (response) => response.end(listOf(["no key"]))],
   ["returns more than a list can have", (response) => response.end(listOf([github.pem]) + " ".repeat(300_000))],
   ["closes the connection", (response) => response.destroy()],
   ["never ends its response", (response) => response.write("{")],
 ])(
-  "while GitHub's server %s, a message gets a 503, an older list is used for its day, and then none",
+  "while GitHub's server %s, a list of the last day is used; without one, a message gets a 503",
   async (_what, fail) => {
     vi.spyOn(log(), "error").mockImplementation(() => {})
     const works = respondWith
@@ -246,7 +246,7 @@ test.each<[string, (response: ServerResponse) => void]>([
   },
 )
 
-test("without the identifier of a key of GitHub's, neither its list nor the body is read", async () => {
+test("without the identifier of one of GitHub's keys, neither the list nor the body is read", async () => {
   const body = "x".repeat(2_000_000)
   expect(await send({ body, identifier: "a", signature: "b" })).toEqual(refused)
   expect(reads).toBe(0)
@@ -256,7 +256,7 @@ test("without the identifier of a key of GitHub's, neither its list nor the body
 test.each<[string, string, number]>([
   ["no JSON", "{", 400],
   ["an object", "{}", 400],
-  ["a token that is no text", '[{"token":1,"type":"a"}]', 400],
+  ["a token that is not a string", '[{"token":1,"type":"a"}]', 400],
   ["a match without a type", '[{"token":"a"}]', 400],
   ["more than 1 MiB", `[${" ".repeat(1_048_575)}]`, 413],
   ["no match", "[]", 200],
@@ -265,7 +265,7 @@ test.each<[string, string, number]>([
   expect((await send(message)).status).toBe(status)
 })
 
-test("a signed message of a thousand matches is responded to", async () => {
+test("a signed message with a thousand matches gets a response", async () => {
   const tokens = Array.from({ length: 1_000 }, () => newSecret("user"))
   const { status, body } = await send(signed(tokens))
   expect([status, body.length]).toEqual([200, 1_000])

@@ -36,7 +36,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
   }),
 )
 
-/** Reads nothing without the identifier of one of GitHub's keys. @throws Refusal 400, 403, 413 or 503 */
+/** Reads the body only if the request names one of GitHub's keys. @throws Refusal 400, 403, 413 or 503 */
 async function readSigned(request: Request): Promise<Buffer> {
   const identifier = request.headers.get("github-public-key-identifier") ?? ""
   const signature = request.headers.get("github-public-key-signature") ?? ""

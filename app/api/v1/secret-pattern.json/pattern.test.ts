@@ -34,7 +34,7 @@ test("the document is public, cacheable and says where to report", () => {
 })
 
 test.each(surfaces)(
-  "the expressions find keys of the surface %s under every prefix, whatever is around them, and nothing shorter",
+  "the expressions find keys of the surface %s under every prefix, in any text around them, and nothing shorter",
   (surface: Surface) => {
     const expressions = [gitleaks.regex, github[surfaces.indexOf(surface)].pattern]
     for (const prefix of keyPrefixes[surface]) {

@@ -9,7 +9,7 @@ const names = [...Object.keys(auditDetails), "unknown"]
 const mark = (name: string) => `203.0.113.0/24, mark-of-${name}.`
 const marksIn = (text: string) => names.filter((name) => text.includes(`mark-of-${name}.`))
 
-test("readers of the log see the details that the map gives to everyone, in pages and files, and how many of an owner's list", async () => {
+test("pages and files show readers of the log the details that the map gives to everyone, and the size of an owner's list", async () => {
   const user = await createUser()
   const { key } = await createKey({ user, surface: "user" })
   const details = Object.fromEntries(names.map((name) => [name, mark(name)]))

@@ -37,12 +37,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       action: {
         schema: name,
-        description: "The action, such as user.banned; by=action returns which there are",
+        description: "The action, such as user.banned; by=action returns all of them",
         isIndexed: true,
       },
       targetType: { schema: name, description: "The type of the object that was changed" },
       actor: { schema: id, description: "Id of the account that acted", permission: "users.read", isIndexed: true },
-      address: { schema: z.string(), description: "The network address of a sign-in, failed or not; empty for others" },
+      address: { schema: z.string(), description: "The IP address of a sign-in, failed or not; empty for others" },
     },
     facts: {
       acted: {

@@ -16,7 +16,7 @@ const emailRow = z.object({
   to: untrustedText,
   template: z.string().describe("The template of the email, as in the filter"),
   subject: untrustedText,
-  status: emailStatus.describe("not_sent means that no mail server was configured, or see error"),
+  status: emailStatus.describe("not_sent: no mail server was configured, or error has the reason"),
   error: untrustedText
     .nullable()
     .describe(

@@ -12,7 +12,7 @@ import { ownerPool } from "@/tests/support/owner"
 import { endpoints } from "../../endpoints"
 import { GET } from "./route"
 
-// What the endpoint guarantees besides its numbers, which lib/metrics/ask.test.ts and questions.test.ts compare with SQL.
+// The endpoint's guarantees, except its numbers: lib/metrics/ask.test.ts and questions.test.ts compare them with SQL.
 
 const now = new Date("2026-06-15T00:00:00Z")
 const range = "since=2026-01-01&until=2026-06-14"
@@ -91,7 +91,7 @@ test.each([
   expect((await stream("text/csv", "&limit=2")).status).toBe(400)
 })
 
-test("no two families have a measure of the same name, which alone says what is asked", () => {
+test("no two families have a measure of the same name, because the name identifies the measure", () => {
   const names = families.flatMap(({ family }) => Object.keys(family.measures))
   expect(new Set(names).size).toBe(names.length)
 })
@@ -132,7 +132,7 @@ test.each([
   ["measure=requests&by=key&since=2026-01-01T12:00Z&until=2026-01-02", "whole days (UTC)"],
   ["measure=signups&by=day&since=2000-01-01&until=2026-01-01", "more than 4000 periods"],
   ["measure=orders&by=day,account&since=2016-01-02&until=2026-12-01", "more than 100000 rows"],
-])("?%s is refused with what is possible", async (request, message) => {
+])("?%s is refused, and the message names the possible values", async (request, message) => {
   const { status, body } = await ask(request)
   if (message === undefined) return expect(status).toBe(200)
   expect([status, body.error?.message]).toEqual([400, expect.stringContaining(message)])
@@ -160,7 +160,7 @@ test("cohort=month numbers the months since sign-up, for the accounts that signe
   expect(body.meta.total).toBe(body.data.length)
 })
 
-test("the first rows by a sum are the first of all, whether others are read or not", async () => {
+test("the first rows by a sum are the same, whether all rows are read or only these", async () => {
   // The second question has a measure that is not a sum, so all of its rows are read.
   for (const order of ["asc", "desc"]) {
     const sorted = `by=account&sort=gross&order=${order}&limit=7&offset=3&${range}`
@@ -175,7 +175,7 @@ test("the first rows by a sum are the first of all, whether others are read or n
   }
 })
 
-test("a row in which all is 0 is neither returned nor counted, also where only the first rows are read", async () => {
+test("a row of zeros is neither returned nor counted, even if only the first rows are read", async () => {
   const paid = { currency: "xts", paidAt: new Date("2026-03-01"), status: "paid" } as const
   const { id: payer } = await createUser()
   await createOrder({ userId: payer, amount: 900, ...paid })
@@ -185,7 +185,7 @@ test("a row in which all is 0 is neither returned nor counted, also where only t
   expect(body.meta.total).toBe(1)
 })
 
-test("a question that would take long is refused with what takes less", async () => {
+test("a question that would take long is refused, and the message suggests a faster one", async () => {
   const product = { ...bounds }
   expect(product).toEqual({ rows: 250_000, groups: 20_000 })
   Object.assign(bounds, { rows: 2_500, groups: 200 })

@@ -12,7 +12,7 @@ import { GET } from "./route"
 const now = new Date()
 const maxBytes = 20_000
 const families = (GET.endpoint.families ?? []).map(({ family }) => family.name)
-/** The same questions, whatever they are about. */
+/** Titles do not depend on the subjects of the questions. */
 const nobody = { account: "", key: "", actor: "" }
 const titles = questionsOn(now, nobody).filter(({ family }) => families.includes(family))
 const recipes = (await endpoints()).flatMap(({ recipes }) => Object.entries(recipes))
@@ -45,7 +45,7 @@ async function ask(request: string) {
   return JSON.parse(text)
 }
 
-/** Rows without their ids and without what is zero or missing, in one order unless they have one. */
+/** Rows without ids, missing values and rows of zeros; sorted, unless they have an order. */
 function normalized(rows: readonly Record<string, unknown>[], isOrdered = false) {
   const kept = rows
     .map(({ id, ...fields }) =>

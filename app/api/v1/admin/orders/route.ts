@@ -41,7 +41,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       kind: { schema: orderKind, description: "subscription or credits" },
       plan: { schema: z.string(), description: "Id of the plan that the order pays for; empty for packs of credits" },
-      status: { schema: orderStatus, description: "The order's status now" },
+      status: { schema: orderStatus, description: "The current status" },
       currency: currencyDimension,
       account: accountDimension,
     },

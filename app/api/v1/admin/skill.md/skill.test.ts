@@ -186,7 +186,7 @@ test("the document is public, cacheable, short, and names every admin endpoint, 
   // English text and code have about four characters per token.
   const tokens = Math.ceil(skill.length / 4)
   const budget = 2_600 + 250 * table.filter(({ surface }) => surface === "admin").length
-  const remedy = "Shorten what endpoints, fields and measures say of themselves, and the texts of lib/api/documents."
+  const remedy = "Shorten the descriptions of endpoints, fields and measures, and the texts of lib/api/documents."
   expect(tokens, `An agent reads the document whole. ${remedy}`).toBeLessThan(budget)
   expect(skill.indexOf("## Metrics")).toBeLessThan(skill.indexOf("## Conventions"))
   for (const { family } of table.flatMap(({ families = [] }) => families)) {

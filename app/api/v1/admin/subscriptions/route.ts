@@ -44,7 +44,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       plan: { schema: planId, description: "Id of the plan" },
       interval: { schema: z.enum(PlanInterval), description: "The billing interval" },
-      status: { schema: subscriptionStatus, description: "The subscription's status now" },
+      status: { schema: subscriptionStatus, description: "The current status" },
       currency: currencyDimension,
     },
     facts: {

@@ -5,7 +5,7 @@ import { GET } from "./route"
 
 const day = 86_400_000
 
-test("idleDays returns the open subscriptions whose account has used no key for so many days", async () => {
+test("idleDays returns the open subscriptions whose account has used no key for that many days", async () => {
   const { id: planId } = await createPlan()
   const ago = (days: number) => new Date(Date.now() - days * day)
   const subscribed = async (daysSinceUse: readonly (number | null)[], more = {}) => {
@@ -19,7 +19,7 @@ test("idleDays returns the open subscriptions whose account has used no key for 
   await subscribed([13])
   await subscribed([40, 0])
   await subscribed([], { status: "canceled", canceledAt: new Date() })
-  // Younger than the days that are asked for.
+  // Younger than `idleDays`.
   await subscribed([], { createdAt: ago(13) })
 
   const found = async (query: string) => {
@@ -32,7 +32,7 @@ test("idleDays returns the open subscriptions whose account has used no key for 
   expect(await found("idleDays=14&status=past_due")).toEqual([])
 })
 
-test("churnedSince and churnedUntil return those subscriptions that the churn rate counts, without changes of plan", async () => {
+test("churnedSince and churnedUntil return the subscriptions that the churn rate counts, without changes of plan", async () => {
   const { id: planId } = await createPlan()
   const at = new Date("2001-03-14T10:00:00Z")
   const ended = async (canceledAt: Date, more = {}) => {

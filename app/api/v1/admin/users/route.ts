@@ -36,8 +36,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   metrics: family({
     name: "accounts",
     dimensions: {
-      status: { schema: userStatus, description: "The account's status now" },
-      role: { schema: z.enum(roleNames), description: "The account's role now" },
+      status: { schema: userStatus, description: "The current status" },
+      role: { schema: z.enum(roleNames), description: "The current role" },
       cohort: {
         schema: cohort,
         description: "Month of sign-up, like 2026-01; cohort=month splits by it and the months since",

@@ -55,7 +55,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         unit: "credits",
         sum: "opened",
         of: "amount",
-        definition: "Balances now of the accounts created in the period",
+        definition: "Current balances of accounts created in the period",
       },
     },
   }),
