@@ -19,7 +19,7 @@ Columns follow a table, a module or a form: title:text size:number sent_at:time 
 A form asks for texts and numbers. A status starts as its first word. Without columns there is one: text:text
 
 Several at once, where the form has the columns of the table: npm run new -- table captions title:text form captions
-Names are in lower case, with _ between words; those of tables end in s.`
+Names are in lower case, with _ between words; the name of a table ends in s.`
 
 /** For the formatter. */
 const touched = new Set<string>()
