@@ -24,7 +24,7 @@ const banned: readonly [synonym: RegExp, word: string][] = [
 // Constructions that are read twice, and what to write instead. STYLE.md quotes some of them.
 const constructions: readonly [construction: RegExp, advice: string][] = [
   [/\b(whoever|whomever)\b/i, "name the actor"],
-  [/\b(whatever|whichever)\b/i, "a noun with any, each or regardless of"],
+  [/\b(whatever|whichever)\b(?! is more)/i, "a noun with any, each or regardless of"],
   [/\b(of|from|for|with|by|in|on|than|about|but|besides|after|before) what\b(?! (is|are)\?)/i, "a noun"],
   [/(\/\/|\/\*\*|^ *\*|^-) What (?!.*\?)/, "a noun"],
   [/\bthat which\b/i, "a noun"],

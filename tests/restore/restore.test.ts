@@ -147,7 +147,7 @@ async function archived(): Promise<void> {
 }
 
 async function restore({ text }: Moment): Promise<void> {
-  const [commands = "", waiting = ""] = await blocksOf("Restore to a moment")
+  const [commands = "", waiting = ""] = await blocksOf("Point-in-time restore")
   await cluster.run(commands, { "2026-01-31 12:00:00.000+00": text })
   await cluster.run(waiting)
 }

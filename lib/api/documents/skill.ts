@@ -41,7 +41,7 @@ export const texts: Record<Surface, { name: string; title: string; description: 
     title: "Admin data API",
     description: `Counts and reads accounts, subscriptions, orders, credits, keys and requests of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention, credit burn and security, or to export data. Needs an API key that begins with ${kinds.admin.prefix}.`,
     reads:
-      "Read-only: every endpoint is GET. The key's scopes and the current role of its owner limit the data that you can read; a 403 names the missing right.",
+      "Read-only: every endpoint is GET. You can read what the key's scopes and its owner's current role permit; a 403 names the missing right.",
   },
   user: {
     name: `${product.slug}-user-api`,
@@ -108,7 +108,7 @@ function errorTable(surface: Surface, endpoints: readonly Documented[]): string 
   const rows = Object.entries(advice)
     .filter(([code]) => returned.has(code))
     .map(([code, what]) => `| ${errors[code as ErrorCode].status} | \`${code}\` | ${what} |`)
-  return `## Errors\n\n${conventions.errors}\n\n| Status | Code | What to do |\n|---|---|---|\n${rows.join("\n")}`
+  return `## Errors\n\n${conventions.errors}\n\n| Status | Code | Remedy |\n|---|---|---|\n${rows.join("\n")}`
 }
 
 function describeMetrics(endpoint: Documented, endpoints: readonly Documented[]): string {
@@ -121,10 +121,10 @@ function describeMetrics(endpoint: Documented, endpoints: readonly Documented[])
 ${summary}. **Use it for every number; lists are for single rows.** It needs the permission of the family.
 
 - ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. A dimension is also a filter by one value: \`status=active\`.
-- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the outer periods are clipped to the range), the dimensions and the measures. Rows of zeros are left out if the question has dimensions.
-- Measures without a unit are counts. Those in minor units are always split by \`currency\`; measures without currency are then in rows whose \`currency\` is null. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
+- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the outer periods are clipped to the range), the dimensions and the measures. Queries with dimensions leave out rows of zeros.
+- Measures without a unit are counts. Measures in minor units are always split by \`currency\`; other measures are then in rows with a null \`currency\`. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
 - \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the months in the range; \`by=cohort\` also returns earlier sign-ups that count.
-- \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`, the time of the snapshot. A measure that is rounded says so. A question that is not possible, or would read too many rows, returns 400, and the message states the possible ones; ranges of whole days (UTC) can be longest.
+- \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`, the time of the snapshot. A rounded measure says so. An invalid query, or one that reads too many rows, returns 400 with the valid choices; ranges of whole days (UTC) can be longest.
 
 | Family, permission | Measures | Dimensions |
 |---|---|---|

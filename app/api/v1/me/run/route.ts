@@ -46,7 +46,7 @@ const digestSchema = z.object({
 })
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
-  summary: `Counts the words and sentences of a text and finds its key terms; costs 1 credit per ${wordsPerCredit} words or ${charactersPerCredit} characters, the higher cost, rounded up`,
+  summary: `Counts the words and sentences of a text and finds its key terms; costs 1 credit per ${wordsPerCredit} words or ${charactersPerCredit} characters, whichever is more, rounded up`,
   maxCost,
   // Words are counted after the reservation.
   costOf: ({ text }) => Math.min(maxCost, costOf(mostWordsOf(text), text.length)),
