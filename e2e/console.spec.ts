@@ -204,6 +204,7 @@ test("the overview shows the numbers of the selected range in charts and in a ta
   await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(13)
   await page.getByRole("link", { name: "12 months" }).click()
   await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(12)
+  await expect(page.getByRole("slider")).toHaveCount(6)
   await expect(page.getByRole("link", { name: "12 months" })).toHaveAttribute("aria-current", "true")
   await page.getByLabel("Since", { exact: true }).fill("2026-02-10")
   await page.getByLabel("Until").fill("2026-03-09")
