@@ -189,7 +189,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an authenticator app is added, confirms a sign-in, and recovery codes replace it", async ({
+    test("an authenticator app is added, confirms a sign-in, and recovery codes work in its place", async ({
       page,
       context,
       signUp,

@@ -226,7 +226,7 @@ function start(
 
   /** Does nothing to a stream that was sent. */
   function breakOff(): void {
-    // Next logs any other error as a route's.
+    // Next logs any other error as an error of the route.
     controller?.error(new DOMException("The stream is incomplete.", "AbortError"))
     resetConnection(request.headers)
   }
