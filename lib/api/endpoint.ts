@@ -40,6 +40,7 @@ export type Call = {
   access: Access
   /** Also waits for the owner's turn. */
   withinDeadline: WithinDeadline
+  deadline: WithinDeadline
   draft: Draft
 }
 
@@ -66,7 +67,8 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
       // Lists count their rows; any other body is one object.
       if (endpoint.method === "GET") draft.rows = 1
       const inOwnTurns = inTurns(caller.owner.id, withinDeadline)
-      return handle({ request, url, caller, access: endpoint, withinDeadline: inOwnTurns, draft })
+      const deadlines = { withinDeadline: inOwnTurns, deadline: withinDeadline }
+      return handle({ request, url, caller, access: endpoint, ...deadlines, draft })
     })
   }
 

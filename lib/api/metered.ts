@@ -61,7 +61,7 @@ export function userMetered<
       data: settledRun(maxCost, result),
       metered: { body, maxCost },
     },
-    async ({ request, url, caller, access, withinDeadline, draft }) => {
+    async ({ request, url, caller, access, withinDeadline, deadline, draft }) => {
       parseParameters(url.search, ownObject.parameters)
       const idempotencyKey = readIdempotencyKey(request.headers)
       const input = await readBody(request, body)
@@ -87,7 +87,7 @@ export function userMetered<
             }
           },
           runEnvelope,
-          withinDeadline,
+          deadline,
         )
       let outcome = await attempt(caller)
       if (!outcome.ok && outcome.reason === "key_changed") {

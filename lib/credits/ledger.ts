@@ -1,7 +1,10 @@
+import type { Pool } from "pg"
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/authority/owner"
 import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
+import { inTurn } from "@/lib/platform/queues/turns"
+import { executeGrouped, UnknownCommit } from "./group"
 import { findSpending, type Spending } from "./spending"
 import { closeAndStore, type Stored } from "./store"
 
@@ -46,7 +49,7 @@ export type ReserveRequest = {
 const keyWorks = (owner: string, keyId: string, address: string) => `
   FROM api_keys k JOIN users u ON u.id = k.user_id
   WHERE k.id = ${keyId} AND u.id = ANY (ARRAY[${owner}::uuid]) AND u.status = 'active'
-    AND k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)
+    AND k.revoked_at IS NULL AND coalesce(k.expires_at > statement_timestamp(), true)
     AND (k.allowed_cidrs IS NULL OR ${address}::inet <<= ANY (k.allowed_cidrs::inet[]))`
 
 // An entry's time is read after its account's row is locked, and its id contains the sequence number, so ordering a
@@ -135,13 +138,14 @@ type KeyHolder = {
   key_works: boolean
 }
 
-export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
+/** @param signal aborts the wait for other calls of the account */
+export async function reserve(request: ReserveRequest, signal?: AbortSignal): Promise<ReserveResult> {
   let violation: unknown
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const reservation = await tryReserve(request)
+    const reservation = await tryReserve(request, signal)
     if (reservation.ok) return reservation
-    const refusal = await findRefusal(request)
+    const refusal = await findRefusal(request, signal)
     if (refusal) return refusal
     violation = reservation.violation
   }
@@ -153,7 +157,7 @@ export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
 /** `violation` is the idempotency key's if the key has a holder, and otherwise another value's. */
 type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
 
-async function tryReserve(request: ReserveRequest): Promise<Attempt> {
+async function tryReserve(request: ReserveRequest, signal?: AbortSignal): Promise<Attempt> {
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
   const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, address]
@@ -162,22 +166,32 @@ async function tryReserve(request: ReserveRequest): Promise<Attempt> {
       ? { ...reserveStatement, values }
       : { ...limitedReserveStatement, values: [...values, keyHold] }
   try {
-    const { rows } = await pool().query<{ created_at: Date }>(statement)
+    const { rows } = await executeGrouped<{ created_at: Date }>(owner, statement, { signal })
     return rows[0] ? { ok: true, runId, createdAt: rows[0].created_at } : { ok: false }
   } catch (error) {
+    if (error instanceof UnknownCommit) return findReservation(owner, runId, error)
     // Not recognized by the name of the index, which differs on each partition: findRefusal asks for the holder.
     if (idempotencyKey !== null && isUniqueViolation(error)) return { ok: false, violation: error }
     throw error
   }
 }
 
+async function findReservation(owner: OwnerId, runId: string, error: UnknownCommit): Promise<Attempt> {
+  const text = "SELECT created_at FROM runs WHERE id = $1 AND user_id = $2"
+  const { rows } = await inTurn(owner, "close", () => pool().query<{ created_at: Date }>(text, [runId, owner]))
+  if (!rows[0]) throw error
+  return { ok: true, runId, createdAt: rows[0].created_at }
+}
+
 /** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */
-async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
+async function findRefusal(
+  request: ReserveRequest,
+  signal?: AbortSignal,
+): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
-  const { rows } = await pool().query<KeyHolder>({
-    ...findKeyHolder,
-    values: [owner, idempotencyKey, idempotencyHours, keyId, address, keyHold !== undefined],
-  })
+  const values = [owner, idempotencyKey, idempotencyHours, keyId, address, keyHold !== undefined]
+  const find = () => pool().query<KeyHolder>({ ...findKeyHolder, values })
+  const { rows } = await inTurn(owner, "request", find, signal)
   const [holder] = rows
   if (!holder?.key_works) return { ok: false, reason: "key_changed" }
   if (!holder.id) {
@@ -214,7 +228,8 @@ export const closeStatement = {
       SELECT id, user_id, reserved FROM runs
       WHERE id = $1 AND user_id = $2
         AND CASE WHEN state <> 'reserved' THEN false
-                 WHEN $3 = 'settled' THEN expires_at > now() WHEN $3 = 'expired' THEN expires_at <= now() ELSE true END
+                 WHEN $3 = 'settled' THEN expires_at > statement_timestamp()
+                 WHEN $3 = 'expired' THEN expires_at <= statement_timestamp() ELSE true END
       FOR UPDATE),
     account AS (
       UPDATE credit_accounts a
@@ -223,7 +238,7 @@ export const closeStatement = {
       RETURNING a.balance, a.seq, date_trunc('milliseconds', clock_timestamp()) AS made_at),
     run AS (
       UPDATE runs r
-      SET state = $3::run_state, cost = $4::bigint, ended_at = now(),
+      SET state = $3::run_state, cost = $4::bigint, ended_at = statement_timestamp(),
           response_status = CASE WHEN $3 = 'settled' THEN 200 END,
           response_body = CASE WHEN $3 = 'settled' THEN $5::text || a.balance || $6::text END,
           idempotency_key = CASE WHEN $3 = 'settled' THEN r.idempotency_key END,
@@ -258,8 +273,8 @@ export async function settle(
   for (let attempt = 1; ; attempt++) {
     try {
       const { rows } = await (stored?.statements.length
-        ? closeAndStore<Settled>(statement, stored)
-        : pool().query<Settled>(statement))
+        ? inTurn(owner, "close", () => closeAndStore<Settled>(statement, stored))
+        : executeGrouped<Settled>(owner, statement, { runId }))
       if (rows[0]) return { ok: true, body: rows[0].response_body }
       // The run was swept, is overdue, or was settled by an earlier attempt whose result was lost.
       return await outcomeOf(owner, runId)
@@ -271,10 +286,9 @@ export async function settle(
 }
 
 async function outcomeOf(owner: OwnerId, runId: string): Promise<SettleResult> {
-  const { rows } = await pool().query<{ state: string } & Settled>(
-    "SELECT state, response_body FROM runs WHERE id = $1 AND user_id = $2",
-    [runId, owner],
-  )
+  const text = "SELECT state, response_body FROM runs WHERE id = $1 AND user_id = $2"
+  const find = () => pool().query<{ state: string } & Settled>(text, [runId, owner])
+  const { rows } = await inTurn(owner, "close", find)
   if (rows[0]?.state === "settled") return { ok: true, body: rows[0].response_body }
   await release(owner, runId, "expired")
   return { ok: false, reason: "too_late" }
@@ -285,9 +299,10 @@ export async function release(
   owner: OwnerId,
   runId: string,
   as: "failed" | "expired",
-  database = pool(),
+  database?: Pool,
 ): Promise<boolean> {
-  const { rowCount } = await database.query({ ...closeStatement, values: [runId, owner, as, 0, null, null] })
+  const statement = { ...closeStatement, values: [runId, owner, as, 0, null, null] }
+  const { rowCount } = await (database ? database.query(statement) : executeGrouped(owner, statement, { runId }))
   return rowCount === 1
 }
 

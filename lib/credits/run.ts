@@ -2,7 +2,6 @@ import { createHash } from "node:crypto"
 import type { OwnerId } from "@/lib/authority/owner"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
 import type { Statement } from "@/lib/platform/postgres/page"
-import { inTurn, inTurns } from "@/lib/platform/queues/turns"
 import { log } from "@/lib/platform/telemetry/log"
 import { metrics } from "@/lib/platform/telemetry/metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
@@ -32,15 +31,15 @@ export type RunResult =
  * Holds no connection during the work. An error releases the reservation and frees the idempotency key.
  * @param work its `signal` aborts at the time limit, after which the call no longer waits for it
  * @param write the response in two parts, between which the balance is inserted; it is replayed verbatim
- * @param withinDeadline limits the time until the credits are reserved, in the account's turn
- * @throws TooManyWaiting if the account's turn does not come
+ * @param withinDeadline limits the time until the credits are reserved; the statements take the account's turns
+ * @throws TooManyWaiting if too many statements of the account wait
  * @throws the error of `work` or of its statements, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Finished<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
-  withinDeadline: WithinDeadline = inTurns(request.owner, databaseDeadline()),
+  withinDeadline: WithinDeadline = databaseDeadline(),
 ): Promise<RunResult> {
   let outcome = "failed"
   try {
@@ -75,7 +74,7 @@ async function attempt<Result>(
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
     const settled = await withinCloseDeadline((deadline) =>
-      inTurn(owner, "close", () => settle(owner, runId, charged, response, { statements, deadline })),
+      settle(owner, runId, charged, response, { statements, deadline }),
     )
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
@@ -93,8 +92,8 @@ async function attempt<Result>(
 async function reserveWithinDeadline(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
   let reservation: Promise<ReserveResult> | undefined
   try {
-    return await withinDeadline(() => {
-      reservation = reserve(request)
+    return await withinDeadline((signal) => {
+      reservation = reserve(request, signal)
       return reservation
     })
   } catch (error) {
@@ -138,7 +137,7 @@ function storable<Result>(result: Result): Result {
 /** If the release fails, the reservation expires and the sweeper releases it. */
 async function tryRelease(owner: OwnerId, runId: string): Promise<void> {
   try {
-    await inTurn(owner, "close", () => release(owner, runId, "failed"))
+    await release(owner, runId, "failed")
   } catch (error) {
     log().warn({ runId, why: String(error) }, "release_left_to_sweeper")
   }

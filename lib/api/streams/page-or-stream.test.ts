@@ -13,7 +13,15 @@ test("a stream checks again every permission that it needed, including the endpo
   const access = { surface: "admin", permission: undefined, scope: undefined } as const
   const found = (await findKeyIn(request.headers)) ?? expect.fail("no key")
   const caller = authorize(found, await countRequest(found, request.headers), access)
-  const call = { request, url, caller, access, withinDeadline: databaseDeadline(), draft: { headers: {} } }
+  const call = {
+    request,
+    url,
+    caller,
+    access,
+    withinDeadline: databaseDeadline(),
+    deadline: databaseDeadline(),
+    draft: { headers: {} },
+  }
   const { format, checkPermission, reader } = readingOf(call)
   expect(format).toBe(ndjson)
   checkPermission("users.read")

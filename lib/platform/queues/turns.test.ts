@@ -11,7 +11,7 @@ import { withSettings } from "@/lib/platform/postgres/settings"
 import { singleton } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { inTurn, inTurns, maxRunning, maxWaiting, TooManyWaiting } from "./turns"
+import { inTurn, maxRunning, maxWaiting, TooManyWaiting } from "./turns"
 
 /** Locks rows and observes, so that only runs use the connections of the pool. */
 const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
@@ -41,7 +41,7 @@ function call({ id, keyId }: Customer, work = async () => {}, withinDeadline = d
     await work()
     return { result: {}, cost: 4 }
   }
-  return run(request, worked, () => ["", ""], inTurns(id, withinDeadline))
+  return run(request, worked, () => ["", ""], withinDeadline)
 }
 
 /** Calls while another transaction holds the lock on the account's row; acts once as many statements wait for it as may. */

@@ -21,10 +21,52 @@ export class TooManyWaiting extends Error {
   }
 }
 
-/** `waiting`: starts each task, oldest first. */
-type Queue = { running: number; waiting: Record<Kind, Set<() => void>> }
+type Queue = { running: number; waiting: WaitingLine }
 
 type Kind = "close" | "request"
+
+/** The tasks of one client that wait, oldest first. Tasks that close runs go before all others and are never refused. */
+export class WaitingLine {
+  private readonly waiting: Record<Kind, Set<() => void>> = { close: new Set(), request: new Set() }
+
+  get isEmpty(): boolean {
+    return this.waiting.close.size + this.waiting.request.size === 0
+  }
+
+  /** Calls either `start`, once the task is next, or `giveUp`, with TooManyWaiting or the reason of the signal. */
+  add(kind: Kind, start: () => void, giveUp: (reason: unknown) => void, signal?: AbortSignal): void {
+    const own = this.waiting[kind]
+    if (kind === "request" && own.size >= maxWaiting) {
+      giveUp(new TooManyWaiting())
+      return
+    }
+    const leave = () => {
+      clearTimeout(timer)
+      own.delete(leaveAndStart)
+      signal?.removeEventListener("abort", abandon)
+    }
+    const leaveAndStart = () => {
+      leave()
+      start()
+    }
+    const leaveWith = (reason: unknown) => {
+      leave()
+      giveUp(reason)
+    }
+    const abandon = () => leaveWith(signal?.reason)
+    const timer = kind === "request" ? setTimeout(leaveWith, waits().overload, new TooManyWaiting()) : undefined
+    own.add(leaveAndStart)
+    signal?.addEventListener("abort", abandon)
+  }
+
+  /** Starts the next task. @returns whether there was one */
+  startNext(): boolean {
+    const { close, request } = this.waiting
+    const [next] = close.size > 0 ? close : request
+    next?.()
+    return next !== undefined
+  }
+}
 
 function queues(): Map<string, Queue> {
   return singleton("turns", () => new Map())
@@ -44,44 +86,17 @@ export async function inTurn<Outcome>(
   signal?: AbortSignal,
 ): Promise<Outcome> {
   signal?.throwIfAborted()
-  const queue = queues().get(client) ?? { running: 0, waiting: { close: new Set(), request: new Set() } }
+  const queue = queues().get(client) ?? { running: 0, waiting: new WaitingLine() }
   queues().set(client, queue)
   if (queue.running < maxRunning()) queue.running++
-  else await turnOf(queue, kind, signal)
+  else await new Promise<void>((resolve, reject) => queue.waiting.add(kind, resolve, reject, signal))
   try {
     return await task()
   } finally {
-    const { close, request } = queue.waiting
-    const [next] = close.size > 0 ? close : request
-    if (next) next()
-    else if (--queue.running === 0) queues().delete(client)
+    if (!queue.waiting.startNext() && --queue.running === 0) queues().delete(client)
   }
 }
 
 export function inTurns(client: string, withinDeadline: WithinDeadline): WithinDeadline {
   return (work) => withinDeadline((signal) => inTurn(client, "request", () => work(signal), signal))
-}
-
-function turnOf({ waiting }: Queue, kind: Kind, signal: AbortSignal | undefined): Promise<void> {
-  const own = waiting[kind]
-  return new Promise((resolve, reject) => {
-    if (kind === "request" && own.size >= maxWaiting) return reject(new TooManyWaiting())
-    const leave = () => {
-      clearTimeout(timer)
-      own.delete(start)
-      signal?.removeEventListener("abort", abandon)
-    }
-    const start = () => {
-      leave()
-      resolve()
-    }
-    const giveUp = (reason: unknown) => {
-      leave()
-      reject(reason)
-    }
-    const abandon = () => giveUp(signal?.reason)
-    const timer = kind === "request" ? setTimeout(giveUp, waits().overload, new TooManyWaiting()) : undefined
-    own.add(start)
-    signal?.addEventListener("abort", abandon)
-  })
 }

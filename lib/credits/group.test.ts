@@ -1,0 +1,222 @@
+import { randomUUID } from "node:crypto"
+import { Pool, type PoolClient, type QueryConfig } from "pg"
+import { afterAll, afterEach, expect, test, vi } from "vitest"
+import type { OwnerId } from "@/lib/authority/owner"
+import { env } from "@/lib/env"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
+import { pool } from "@/lib/platform/postgres/pool"
+import { withSettings } from "@/lib/platform/postgres/settings"
+import { singletons } from "@/lib/singleton"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
+import { executeGrouped, UnknownCommit } from "./group"
+import { type RunResult, run } from "./run"
+
+/** Locks rows and observes, outside the product's pool. */
+const other = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
+
+afterEach(async () => {
+  vi.restoreAllMocks()
+  expect(await findViolations(other)).toEqual([])
+  expect(singletons.groups).toEqual(new Map())
+})
+
+afterAll(() => other.end())
+
+async function customer() {
+  const { id } = await createUser()
+  await grantCredits(id, 1_000)
+  return { id: id as OwnerId, keyId: (await createKey({ user: { id }, surface: "user" })).key.id }
+}
+
+type Customer = Awaited<ReturnType<typeof customer>>
+
+/** A run that reserves 10 credits and costs 4. */
+function call({ id, keyId }: Customer, idempotencyKey: string | null = null, end = async () => {}): Promise<RunResult> {
+  const request = { owner: id, keyId, idempotencyKey, fingerprint: Buffer.alloc(32), amount: 10 }
+  const work = async () => {
+    await end()
+    return { result: {}, cost: 4 }
+  }
+  return run(request, work, () => ["", ""])
+}
+
+/** Runs `start` while another transaction holds the account, until one statement waits for it. */
+async function whileLocked<Started>({ id }: Customer, start: () => Started): Promise<Started> {
+  const locker = await other.connect()
+  try {
+    await locker.query("BEGIN")
+    await locker.query("SELECT FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [id])
+    const started = start()
+    await expectOneWaiting()
+    return started
+  } finally {
+    await locker.query("ROLLBACK")
+    locker.release()
+  }
+}
+
+async function expectOneWaiting(): Promise<void> {
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1)
+}
+
+/** The number of entries of each transaction, in the order of the ledger. */
+async function transactionsOf({ id }: Customer, kind: string): Promise<number[]> {
+  const text = `SELECT count(*)::int AS entries FROM credit_entries WHERE user_id = $1 AND kind = $2::credit_entry_kind
+    GROUP BY xmin ORDER BY min(seq)`
+  const { rows } = await other.query<{ entries: number }>(text, [id, kind])
+  return rows.map(({ entries }) => entries)
+}
+
+function many<Item>(count: number, make: (index: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+/** Observes the statements of transactions. `before` and `after` act around each of them. */
+function observeTransactions({ before, after }: { before?: Act; after?: Act } = {}): string[] {
+  const sent: string[] = []
+  const connect = pool().connect.bind(pool()) as (callback?: unknown) => Promise<PoolClient>
+  const observed = async () => {
+    const client = await connect()
+    const query = client.query.bind(client) as (statement: QueryConfig | string) => Promise<unknown>
+    const watch = async (statement: QueryConfig | string) => {
+      const text = typeof statement === "string" ? statement : (statement.name ?? statement.text)
+      sent.push(text)
+      await before?.(text, client)
+      const result = await query(statement)
+      await after?.(text, client)
+      return result
+    }
+    const release = (error?: boolean) => client.release(error)
+    return { query: watch, release }
+  }
+  // The pool's own `query` calls it with a callback.
+  const spy = (callback?: unknown) => (callback ? connect(callback) : observed())
+  vi.spyOn(pool(), "connect").mockImplementation(spy as never)
+  return sent
+}
+
+type Act = (text: string, client: PoolClient) => Promise<void> | void
+
+test("statements of an account that wait for its row are committed together, at most twenty at a time", async () => {
+  const account = await customer()
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const calls = await whileLocked(account, () => many(30, () => call(account, null, () => ended)))
+  await expect.poll(() => transactionsOf(account, "reserve")).toEqual([1, 20, 9])
+  await whileLocked(account, end)
+  expect(await Promise.all(calls)).toMatchObject(many(30, () => ({ ok: true, charged: 4 })))
+  expect(await transactionsOf(account, "settle")).toEqual([1, 20, 9])
+})
+
+test("a statement that waits for no other is a transaction of its own, without BEGIN", async () => {
+  const sent = observeTransactions()
+  expect(await call(await customer())).toMatchObject({ ok: true })
+  expect(sent).toEqual([])
+})
+
+test("of calls with one idempotency key in a group, one runs and the others get its response", async () => {
+  const account = await customer()
+  const calls = await whileLocked(account, () => many(6, () => call(account, "one")))
+  const results = await Promise.all(calls)
+  expect(results.filter((result) => result.ok && !result.replayed)).toHaveLength(1)
+  for (const result of results) if (!result.ok) expect(result.reason).toBe("in_progress")
+  expect(await call(account, "one")).toMatchObject({ ok: true, replayed: true })
+})
+
+test("a statement that fails fails alone: the others of its group take effect", async () => {
+  const account = await customer()
+  const [calls, failing] = await whileLocked(account, () => {
+    const before = many(3, () => call(account))
+    const failing = executeGrouped(account.id, { text: "SELECT 1 / 0" })
+    return [[...before, ...many(3, () => call(account))], expect(failing).rejects.toThrow("division by zero")] as const
+  })
+  await failing
+  expect(await Promise.all(calls)).toMatchObject(many(6, () => ({ ok: true })))
+})
+
+test("if its connection is lost before the commit, each statement of the group is executed alone", async () => {
+  const account = await customer()
+  let isLost = false
+  const after: Act = async (text, client) => {
+    if (text !== "reserve-credits" || isLost) return
+    isLost = true
+    const ended = new Promise((resolve) => client.once("end", resolve))
+    await other.query("SELECT pg_terminate_backend($1)", [(client as unknown as { processID: number }).processID])
+    await ended
+  }
+  const sent = observeTransactions({ after })
+  const calls = await whileLocked(account, () => many(5, () => call(account)))
+  expect(await Promise.all(calls)).toMatchObject(many(5, () => ({ ok: true })))
+  expect(sent).toContain("reserve-credits")
+  expect((await transactionsOf(account, "reserve")).slice(0, 5)).toEqual([1, 1, 1, 1, 1])
+})
+
+test("if the connection is lost during a commit that took effect, each call continues with its reservation", async () => {
+  const account = await customer()
+  observeTransactions({ after: loseOnce("COMMIT") })
+  const calls = await whileLocked(account, () => many(4, () => call(account)))
+  expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true, charged: 4 })))
+  expect(await transactionsOf(account, "reserve")).toEqual([1, 3])
+})
+
+test("if the connection is lost during a commit without effect, each call gets a temporary error and reserves nothing", async () => {
+  const account = await customer()
+  observeTransactions({ before: loseOnce("COMMIT") })
+  const calls = await whileLocked(account, () => many(4, () => call(account)))
+  const [first, ...others] = await Promise.allSettled(calls)
+  expect(first).toMatchObject({ status: "fulfilled" })
+  expect(others).toMatchObject(many(3, () => ({ status: "rejected", reason: expect.any(UnknownCommit) })))
+  expect(isDatabaseUnavailable(new UnknownCommit(connectionLost))).toBe(true)
+  expect(await transactionsOf(account, "reserve")).toEqual([1])
+})
+
+const connectionLost = new Error("Connection terminated unexpectedly")
+
+function loseOnce(statement: string): Act {
+  let isLost = false
+  return (text) => {
+    if (text !== statement || isLost) return
+    isLost = true
+    throw connectionLost
+  }
+}
+
+test("a group that closes runs does not deadlock with a sweeper that closes one of them", async () => {
+  const account = await customer()
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const calls = many(4, () => call(account, null, () => ended))
+  await expect.poll(() => transactionsOf(account, "reserve")).toEqual([1, 3])
+  const sweeper = await other.connect()
+  await sweeper.query("BEGIN")
+  await sweeper.query("SELECT FROM runs WHERE user_id = $1 ORDER BY id DESC LIMIT 1 FOR UPDATE", [account.id])
+  end()
+  await expectOneWaiting()
+  // A group that held the account while it waits for the run would be a deadlock here.
+  await sweeper.query("SELECT FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [account.id])
+  await sweeper.query("COMMIT")
+  sweeper.release()
+  expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true })))
+})
+
+test("a call whose deadline passes while it waits never reserves", async () => {
+  const account = await customer()
+  const deadline = new AbortController()
+  const text = "SELECT gen_random_uuid()"
+  const [first, late] = await whileLocked(account, () => {
+    const first = call(account)
+    const late = executeGrouped(account.id, { text, values: [] }, { signal: deadline.signal })
+    const rejected = expect(late).rejects.toBe("too late")
+    deadline.abort("too late")
+    return [first, rejected] as const
+  })
+  await late
+  expect(await first).toMatchObject({ ok: true })
+  await expect(executeGrouped(account.id, { text: randomUUID() }, { signal: deadline.signal })).rejects.toBe("too late")
+})
