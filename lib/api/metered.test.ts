@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest"
 import { z } from "zod"
+import type { OwnerId } from "@/lib/authority/owner"
 import { readBalance } from "@/lib/credits/balance"
+import { executeGrouped } from "@/lib/credits/group"
 import { sweep } from "@/lib/credits/ledger"
 import type { Worked } from "@/lib/credits/run"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -825,13 +827,14 @@ test("while 200 requests of the account wait, a call returns 429 with Retry-Afte
   const working = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const waiting = Array.from({ length: maxRunning() + maxWaiting }, () => inTurn(id, "request", () => working))
+  const reads = Array.from({ length: maxRunning() }, () => inTurn(id, "request", () => working))
+  const waiting = Array.from({ length: maxWaiting }, () => executeGrouped(id as OwnerId, { text: "SELECT" }))
   const response = await call(POST, secret, costing(1))
   expect([response.status, response.headers.get("retry-after")]).toEqual([429, "2"])
   expect(response.body).toEqual(refusal("rate_limited", expect.stringContaining("of this account are in progress")))
   expect(await history(id)).toEqual(noHistory)
   finish()
-  await Promise.all(waiting)
+  await Promise.all([...reads, ...waiting])
   expect((await call(POST, secret, costing(1))).status).toBe(200)
 })
 

@@ -7,12 +7,13 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/platform/postgres/pool"
 import { withSettings } from "@/lib/platform/postgres/settings"
-import { inTurn, inTurns } from "@/lib/platform/queues/turns"
+import { inTurn } from "@/lib/platform/queues/turns"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { createResults, findUnpaired, storedMark, storeResult } from "@/tests/support/results"
 import { isLong } from "@/tests/support/sample"
+import { UnknownCommit } from "./group"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
 import { type RunResult, run } from "./run"
@@ -67,15 +68,18 @@ const workFailed = new Error("The work failed")
 /** Schedules one statement or other action: it runs now, later or not at all, or its outcome is lost. */
 type Schedule = <Outcome>(label: string, task: () => Promise<Outcome>) => Promise<Outcome>
 
+/** Whether a statement comes from another process than the statements that wait for its account. */
+const otherProcesses = fc.infiniteStream(fc.boolean())
+
 const actionLists = fc.array(anyAction(), { minLength: 2, maxLength: 8 })
 
 test("with the statements of calls, retries and sweeps in any order, the ledger is consistent after every commit", {
   timeout,
 }, async () => {
-  const check = withinDeadline((scheduler: fc.Scheduler, actions: Action[]) =>
-    interleave(scheduler, actions, () => "none"),
+  const check = withinDeadline((scheduler: fc.Scheduler, actions: Action[], processes: fc.Stream<boolean>) =>
+    interleave(scheduler, actions, processes, () => "none"),
   )
-  await fc.assert(fc.asyncProperty(fc.scheduler(), actionLists, check), { seed, numRuns })
+  await fc.assert(fc.asyncProperty(fc.scheduler(), actionLists, otherProcesses, check), { seed, numRuns })
 })
 
 test("the ledger stays consistent when connections break before or after a statement takes effect", {
@@ -83,10 +87,11 @@ test("the ledger stays consistent when connections break before or after a state
 }, async () => {
   const noFault = { weight: 8, arbitrary: fc.constant<Fault>("none") }
   const faults = fc.infiniteStream(fc.oneof(noFault, fc.constantFrom<Fault>("not sent", "response lost")))
-  const check = withinDeadline((scheduler: fc.Scheduler, actions: Action[], faults: fc.Stream<Fault>) =>
-    interleave(scheduler, actions, () => faults.next().value),
+  const check = withinDeadline(
+    (scheduler: fc.Scheduler, actions: Action[], processes: fc.Stream<boolean>, faults: fc.Stream<Fault>) =>
+      interleave(scheduler, actions, processes, () => faults.next().value),
   )
-  await fc.assert(fc.asyncProperty(fc.scheduler(), actionLists, faults, check), { seed, numRuns })
+  await fc.assert(fc.asyncProperty(fc.scheduler(), actionLists, otherProcesses, faults, check), { seed, numRuns })
 })
 
 test("the ledger stays consistent when all actions run concurrently, ordered by the database", {
@@ -113,9 +118,18 @@ function withinDeadline<Inputs extends unknown[]>(check: (...inputs: Inputs) => 
   }
 }
 
+function isLost(error: unknown): boolean {
+  return error === connectionLost || (error instanceof UnknownCommit && error.cause === connectionLost)
+}
+
 type Fault = "none" | "not sent" | "response lost"
 
-async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], nextFault: () => Fault): Promise<void> {
+async function interleave(
+  scheduler: fc.Scheduler,
+  actions: readonly Action[],
+  otherProcesses: fc.Stream<boolean>,
+  nextFault: () => Fault,
+): Promise<void> {
   const accounts = await openAccounts()
   const ids = accounts.map(({ id }) => id)
   let faulty = false
@@ -165,8 +179,13 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
   const timers = scheduleShortTimers(schedule)
   // Several processes execute any number of an account's statements at once.
   vi.mocked(inTurn).mockImplementation((_account, _kind, task) => task())
-  vi.mocked(inTurns).mockImplementation((_account, withinDeadline) => withinDeadline)
   singletons.pool = { query, connect }
+  const groups = new Map()
+  singletons.groups = {
+    get: (account: string) => (otherProcesses.next().value ? undefined : groups.get(account)),
+    set: (account: string, group: unknown) => groups.set(account, group),
+    delete: (account: string) => groups.delete(account),
+  }
   try {
     const results = Promise.all(actions.map((action) => perform(action, accounts, schedule)))
     const attempts = await scheduler.waitFor(results, async (step) => {
@@ -178,9 +197,9 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
     await reconcile(accounts, actions, attempts.flat(), faulty)
   } finally {
     singletons.pool = workingPool
+    singletons.groups = new Map()
     timers.mockRestore()
     vi.mocked(inTurn).mockReset()
-    vi.mocked(inTurns).mockReset()
   }
 }
 
@@ -238,7 +257,7 @@ async function callUntilFinal(call: Call, account: Account, schedule: Schedule):
     attempts.push({ call, response })
     const shouldRetry =
       "error" in response
-        ? response.error === connectionLost
+        ? isLost(response.error)
         : !response.ok && /^(in_progress|too_late|busy)$/.test(response.reason)
     if (!shouldRetry) break
   }
@@ -320,7 +339,7 @@ function expectConsistent(
   if ("error" in response) {
     if (response.error === workFailed) expect(cost).toBeNull()
     else if (String(response.error).includes("of store failed")) expect(stores).toBe("refused")
-    else expect([response.error, faulty]).toEqual([connectionLost, true])
+    else expect([isLost(response.error), faulty]).toEqual([true, true])
   } else if (response.ok) {
     expect(settled).toContainEqual({ owner, key, body: response.body })
     expect(response.body).toContain(`result ${body}`)

@@ -339,7 +339,8 @@ beforeAll(async () => {
     GRANT USAGE ON SCHEMA moved TO PUBLIC;
     GRANT SELECT, UPDATE ON moved.clock TO PUBLIC;
     CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM moved.clock';
-    CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM moved.clock'`)
+    CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM moved.clock';
+    CREATE FUNCTION moved.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM moved.clock'`)
   return () => moved.end()
 })
 

@@ -38,7 +38,9 @@ test("a reservation that exceeds the deadline is released, and its idempotency k
   const work = async () => ({ result: "done", cost: 10 })
   const write = () => ["{", "}"] as const
   const exceeded: WithinDeadline = (reservation) => {
-    void reservation(AbortSignal.abort())
+    const deadline = new AbortController()
+    void reservation(deadline.signal)
+    deadline.abort()
     return Promise.reject(new Error("Too late"))
   }
   await expect(run(request, work, write, exceeded)).rejects.toThrow("Too late")

@@ -1,15 +1,27 @@
 import { expect } from "vitest"
 import { pool } from "@/lib/platform/postgres/pool"
+import { singletons } from "@/lib/singleton"
+
+/** Lets no statement wait for another one of its account, as in different processes. */
+function actAsSeveralProcesses(): void {
+  const shared = { get: () => undefined, set: () => {}, delete: () => {} }
+  Object.assign(singletons, { groups: shared, turns: shared })
+}
+
+function actAsOneProcess(): void {
+  Object.assign(singletons, { groups: new Map(), turns: new Map() })
+}
 
 /**
- * Starts actions in the given order while a statement is not committed. Each action waits for a lock. Commits the
- * statement when all of them wait.
+ * Starts actions in the given order, as several processes, while a statement is not committed. Each action waits for a
+ * lock. Commits the statement when all of them wait.
  */
 export async function whileUncommitted<Actions extends readonly (() => Promise<unknown>)[]>(
   [statement, ...values]: readonly [statement: string, ...values: unknown[]],
   ...actions: Actions
 ): Promise<{ [Action in keyof Actions]: Awaited<ReturnType<Actions[Action]>> }> {
   const connection = await pool().connect()
+  actAsSeveralProcesses()
   try {
     await connection.query("BEGIN")
     await connection.query(statement, values)
@@ -21,6 +33,7 @@ export async function whileUncommitted<Actions extends readonly (() => Promise<u
     await connection.query("COMMIT")
     return (await Promise.all(outcomes)) as { [Action in keyof Actions]: Awaited<ReturnType<Actions[Action]>> }
   } finally {
+    actAsOneProcess()
     // Closes the connection, because after a failure its transaction is still open.
     connection.release(true)
   }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { Pool } from "pg"
 import { afterAll, afterEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
+import { executeGrouped } from "@/lib/credits/group"
 import { type RunResult, run } from "@/lib/credits/run"
 import { env } from "@/lib/env"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
@@ -44,7 +45,7 @@ function call({ id, keyId }: Customer, work = async () => {}, withinDeadline = d
   return run(request, worked, () => ["", ""], withinDeadline)
 }
 
-/** Calls while another transaction holds the lock on the account's row; acts once as many statements wait for it as may. */
+/** Calls while another transaction holds the lock on the account's row; acts once one waits for it. */
 async function callWhileLocked(
   { id }: Customer,
   start: () => Promise<RunResult>[],
@@ -57,7 +58,7 @@ async function callWhileLocked(
     await connection.query("SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [id])
     settled = Promise.allSettled(start())
     const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    await expect.poll(async () => (await observer.query(waiting)).rowCount).toBe(maxRunning())
+    await expect.poll(async () => (await observer.query(waiting)).rowCount).toBe(1)
     await act()
   } finally {
     // Closes the connection, which ends its transaction.
@@ -91,12 +92,12 @@ async function ledgerOf({ id }: Customer): Promise<{ balance: number; entries: s
   return rows[0]
 }
 
-test("twelve runs that wait for one account's row use a third of the connections, while runs and reads of others succeed", async () => {
+test("twelve runs that wait for one account's row use one connection, while runs and reads of others succeed", async () => {
   const [busy, other] = [await customer(), await customer()]
   const twelve = () => many(12, () => call(busy))
   const results = await callWhileLocked(busy, twelve, async () => {
     const { totalCount, idleCount, waitingCount } = pool()
-    expect([totalCount - idleCount, waitingCount]).toEqual([maxRunning(), 0])
+    expect([totalCount - idleCount, waitingCount]).toEqual([1, 0])
     const reads = many(7, () => pool().query("SELECT balance FROM credit_accounts WHERE user_id = $1", [other.id]))
     expect(await Promise.all(reads)).toHaveLength(7)
     expect(await call(other)).toMatchObject({ ok: true })
@@ -108,7 +109,7 @@ test("twelve runs that wait for one account's row use a third of the connections
 test.each([
   ["settlements", async () => {}, "fulfilled"],
   ["releases", () => Promise.reject(new Error("The work failed")), "rejected"],
-] as const)("twelve %s that wait for one account's row use a third of the connections", async (_name, end, status) => {
+] as const)("twelve %s that wait for one account's row use one connection", async (_name, end, status) => {
   const account = await customer()
   const working = gate()
   let started = 0
@@ -125,12 +126,12 @@ test.each([
   }
   const results = await callWhileLocked(account, twelve, async () => {
     const { totalCount, idleCount, waitingCount } = pool()
-    expect([totalCount - idleCount, waitingCount]).toEqual([maxRunning(), 0])
+    expect([totalCount - idleCount, waitingCount]).toEqual([1, 0])
   })
   expect(results).toMatchObject(many(12, () => ({ status })))
 })
 
-test("runs that exceed the deadline in the queue are never reserved, and runs at the row are released", async () => {
+test("runs that exceed the deadline in the queue are never reserved, and the run at the row is released", async () => {
   const account = await customer()
   const tooLate = new Error("Too late")
   const { opened, open: exceed } = gate()
@@ -146,9 +147,9 @@ test("runs that exceed the deadline in the queue are never reserved, and runs at
     await nextTurn()
   })
   expect(results).toMatchObject(many(5, () => ({ status: "rejected", reason: tooLate })))
-  await expect.poll(async () => (await ledgerOf(account)).entries).toHaveLength(6)
+  await expect.poll(async () => (await ledgerOf(account)).entries).toHaveLength(2)
   const ledger = await ledgerOf(account)
-  expect(ledger.entries.sort()).toEqual(["release", "release", "release", "reserve", "reserve", "reserve"])
+  expect(ledger.entries).toEqual(["reserve", "release"])
   expect(ledger.balance).toBe(balance)
   expect(await call(account)).toMatchObject({ ok: true })
 })
@@ -167,18 +168,19 @@ test("a run whose work is done settles before the runs that wait to start", asyn
     await nextTurn()
   })
   expect([await first, ...results]).toMatchObject([{ ok: true }, ...many(8, () => succeeded)])
-  // Before the first settlement, only its own run, the runs at the row, and one for each place they left are reserved.
-  expect((await ledgerOf(account)).entries.indexOf("settle")).toBeLessThanOrEqual(1 + 2 * maxRunning())
+  // Before the first settlement, only its own run and the run at the row are reserved.
+  expect((await ledgerOf(account)).entries.indexOf("settle")).toBe(2)
 })
 
 test("while 200 runs of an account wait, its new runs are refused, and nobody else's", async () => {
   const [busy, other] = [await customer(), await customer()]
   const { opened, open } = gate()
-  const tasks = many(maxRunning() + maxWaiting, () => inTurn(busy.id, "request", () => opened))
+  const reads = many(maxRunning(), () => inTurn(busy.id, "request", () => opened))
+  const waiting = many(maxWaiting, () => executeGrouped(busy.id, { text: "SELECT" }))
   await expect(call(busy)).rejects.toBeInstanceOf(TooManyWaiting)
   expect([isOverloaded(), await call(other)]).toMatchObject([false, { ok: true }])
   open()
-  await Promise.all(tasks)
+  await Promise.all([...reads, ...waiting])
   expect(await call(busy)).toMatchObject({ ok: true })
 })
 
