@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
 import { isLoopback } from "@/lib/env"
+import { hashSecret } from "@/lib/keys/secret"
 import { survivingLosses } from "@/lib/platform/postgres/pool"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { demoAccounts, demoKey, demoPassword } from "@/lib/process/demo-accounts"
@@ -23,8 +24,10 @@ export async function seedWhenEmpty(ownerUrl: string, users = Number(process.env
   }
 }
 
-/** A table of the demo's sign-ins and keys. They are the same in every demo, so the table can be printed again. */
-export function signIns(): string {
+/** A table of the demo's sign-ins and keys, which are the same in every demo, or a reason why the keys do not work. */
+export async function signIns(ownerUrl: string): Promise<string> {
+  if (!(await hasDemoKeys(ownerUrl)))
+    return "  The data in .data was made before the product got its name, or without the demo's keys.\n  npm run demo -- --reset starts with new data and keys."
   const rows = demoAccounts
     .filter(({ role }) => shown.includes(role))
     .map((account) => [account.role, account.email, demoPassword, demoKey(account)])
@@ -33,6 +36,20 @@ export function signIns(): string {
   return table
     .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd())
     .join("\n")
+}
+
+async function hasDemoKeys(ownerUrl: string): Promise<boolean> {
+  const database = new pg.Client({ connectionString: withSettings(ownerUrl) })
+  await database.connect()
+  try {
+    const hashes = demoAccounts
+      .filter(({ role }) => shown.includes(role))
+      .map((account) => hashSecret(demoKey(account)))
+    const { rowCount } = await database.query("SELECT FROM api_keys WHERE hash = ANY ($1)", [hashes])
+    return rowCount === hashes.length
+  } finally {
+    await database.end()
+  }
 }
 
 /** Says in capitals what a demo that listens on `host` makes public; empty if only this machine can reach it. */

@@ -39,9 +39,10 @@ async function run({ port, reset }: Options): Promise<void> {
   const output = collect(server)
   const address = `http://localhost:${port}`
   if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server exited:\n\n${output()}`)
+  const accounts = await signIns(database.ownerUrl)
   step(`Ready in ${Math.round(performance.now() / 1000)} s`)
   console.log(
-    `\n  ${address}\n  ${address}/dev/mailbox has the emails\n\n${signIns()}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
+    `\n  ${address}\n  ${address}/dev/mailbox has the emails\n\n${accounts}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
   )
   server.process.stderr?.pipe(process.stderr)
   if (server.process.stdout) createInterface(server.process.stdout).on("line", printError)

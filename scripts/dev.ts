@@ -12,7 +12,7 @@ export async function startDevelopment(port: number): Promise<void> {
   running.push(database)
   if (database.local) {
     if (await seedWhenEmpty(database.ownerUrl)) console.log("· Created 18 months of sample data in .data")
-    console.log(`\n${signIns()}\n`)
+    console.log(`\n${await signIns(database.ownerUrl)}\n`)
   } else {
     const { applied } = await migrate(database.ownerUrl, database.url)
     if (applied.length > 0) console.log(`· Applied ${applied.join(", ")}`)

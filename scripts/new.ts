@@ -211,7 +211,7 @@ async function module(names: Names, columns: readonly Column[]): Promise<void> {
 }
 
 async function addTable(names: Names, columns: readonly Column[]): Promise<void> {
-  const { name, words, path, label, many, one, Many, One } = names
+  const { name, words, path, many, one, Many, One } = names
   const statuses = columns.filter(({ status }) => status)
   const lines = (line: (column: Column) => string) => columns.map(line).join("\n")
   await append(
@@ -306,7 +306,7 @@ export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Customers",
   after: "/admin/users",
-  label: "${label} of all accounts",
+  label: "All ${words}",
   icon: Table2,
 }`,
   })
@@ -345,7 +345,7 @@ ${lines(cellOf)}
     after: "/admin/users/[id]",
     path: "/admin/${path}",
     access: "${name}.read",
-    title: "${label} of all accounts",
+    title: "All ${words}",
     sidebar: "administration",
     isList: true,
     opens: "/admin/users/[id]",
@@ -444,7 +444,7 @@ export const add = formAction({
       .replace(
         "      <ListView\n",
         `      <Panel label="Add">
-        <Form action={add} done="Added.">
+        <Form action={add} done={<a href="/account/${path}">Added. Add another</a>}>
           <RequestId id={randomUUID()} />
 ${asked.map(({ field, label, attributes }) => `          <TextField label="${label}" name="${field}"${attributes} required />`).join("\n")}
           <SubmitButton className="justify-self-start">Add</SubmitButton>

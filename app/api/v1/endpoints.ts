@@ -25,9 +25,11 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
   return (await Promise.all(loading)).sort((one, other) => one.path.localeCompare(other.path))
 }
 
-/** In the order in which pages show them. */
+/** In the order in which pages show them: `/api/v1/me/run` first. */
 export async function meteredEndpoints() {
-  return (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
+  const metered = (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
+  const isMain = ({ path }: { path: string }) => path === "/api/v1/me/run"
+  return [...metered.filter(isMain), ...metered.filter((endpoint) => !isMain(endpoint))]
 }
 
 export type MeteredEndpoint = Awaited<ReturnType<typeof meteredEndpoints>>[number]

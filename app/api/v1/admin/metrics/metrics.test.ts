@@ -124,7 +124,7 @@ test.each([
   [`measure=accounts,revenue&currency=usd&${range}`, "cannot be filtered by currency. Possible: cohort."],
   [`measure=signups&status=paid&${range}`, "status must be one of active, banned, closed"],
   [`measure=signups&cohort=week&${range}`, "month of sign-up, like 2026-01, or month"],
-  [`measure=gross&cohort=month&${range}`, "by must be at most 3 of"],
+  [`measure=gross&cohort=month&${range}`, "by must be at most 3 dimensions of"],
   [`measure=signups&by=month&sort=role&${range}`, "sort must be one of month, signups."],
   ["measure=accounts&by=role&since=2026-01-01T12:00Z&until=2026-01-02", undefined],
   [`measure=requests&by=route,key&${range}`, "cannot be split and filtered by route and key together"],
