@@ -42,7 +42,7 @@ test("the new key has the name, the scopes and the limits of the old one, and sh
   expect(await keyOf(first.id)).toMatchObject(inherited)
   expect(await keyOf(key.id)).toMatchObject({ successorId: first.id, revokedAt: null })
 
-  await pool().query("UPDATE api_keys SET expires_at = now() WHERE id = $1", [key.id])
+  await pool().query("UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1", [key.id])
   const second = succeeded(await rotate(user, first.id))
   expect(await keyOf(second.id)).toMatchObject(inherited)
 })
