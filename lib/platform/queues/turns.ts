@@ -54,7 +54,8 @@ export class WaitingLine {
       giveUp(reason)
     }
     const abandon = () => leaveWith(signal?.reason)
-    const timer = kind === "request" ? setTimeout(leaveWith, waits().overload, new TooManyWaiting()) : undefined
+    const timeOut = () => leaveWith(new TooManyWaiting())
+    const timer = kind === "request" ? setTimeout(timeOut, waits().overload) : undefined
     own.add(leaveAndStart)
     signal?.addEventListener("abort", abandon)
   }
