@@ -1,0 +1,128 @@
+import zlib from "node:zlib"
+import { expect, test } from "vitest"
+import { encodeStream, encodeText, maxCompressedStreams } from "./compress"
+
+const text = JSON.stringify({ data: Array.from({ length: 100 }, (_, id) => ({ id, status: "active" })) })
+
+const decoders = {
+  br: zlib.brotliDecompressSync,
+  gzip: zlib.gunzipSync,
+  ...("zstdDecompressSync" in zlib && { zstd: zlib.zstdDecompressSync as (body: Buffer) => Buffer }),
+}
+
+function accepting(codings: string | undefined, method = "GET"): Request {
+  return new Request("http://localhost", {
+    method,
+    headers: codings === undefined ? {} : { "accept-encoding": codings },
+  })
+}
+
+test.each(Object.entries(decoders))("a text in %s is smaller and decodes to the same bytes", async (name, decode) => {
+  const { body, headers } = await encodeText(accepting(name), text)
+  expect(headers).toEqual({ "content-encoding": name })
+  expect(body.length).toBeLessThan(text.length / 4)
+  expect(decode(body as Buffer).toString()).toBe(text)
+})
+
+const best = "zstd" in decoders ? "zstd" : "br"
+
+test.each([
+  [undefined, undefined],
+  ["", undefined],
+  ["identity", undefined],
+  ["deflate", undefined],
+  ["gzip", "gzip"],
+  ["GZIP", "gzip"],
+  ["gzip, deflate, br", "br"],
+  ["gzip, deflate, br, zstd", best],
+  ["gzip;q=1, br;q=0.5", "gzip"],
+  ["gzip;q=0, identity", undefined],
+  ["gzip;q=0.5, identity;q=0.8", undefined],
+  ["*", best],
+  ["gzip;q=oops", undefined],
+])("Accept-Encoding: %s selects %s", async (accepted, expected) => {
+  const { headers } = await encodeText(accepting(accepted), text)
+  expect(headers["content-encoding"]).toBe(expected)
+})
+
+test("a text below one kilobyte is sent as it is", async () => {
+  expect(await encodeText(accepting("gzip"), "x".repeat(1_023))).toEqual({ body: "x".repeat(1_023), headers: {} })
+})
+
+/** A stream whose chunks are sent by hand. */
+function source() {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let isCanceled = false
+  const stream = new ReadableStream<Uint8Array>({
+    start(created) {
+      controller = created
+    },
+    cancel() {
+      isCanceled = true
+    },
+  })
+  return {
+    stream,
+    send: (chunk: string) => controller?.enqueue(Buffer.from(chunk)),
+    end: () => controller?.close(),
+    fail: () => controller?.error(new Error("incomplete")),
+    isCanceled: () => isCanceled,
+  }
+}
+
+test.each(Object.keys(decoders))("in %s, each chunk of a stream can be decoded when it arrives", async (name) => {
+  const { stream, send, end } = source()
+  const { body, headers } = encodeStream(accepting(name), stream)
+  expect(headers).toEqual({ "content-encoding": name })
+  const create =
+    { br: zlib.createBrotliDecompress, gzip: zlib.createGunzip }[name] ?? Reflect.get(zlib, "createZstdDecompress")
+  const decoder = create()
+  let decoded = ""
+  decoder.on("data", (part: Buffer) => {
+    decoded += part
+  })
+  const reader = body.getReader()
+  for (const chunk of ["one\n", "two\n", "three\n"]) {
+    const before = decoded
+    send(chunk)
+    decoder.write((await reader.read()).value)
+    await expect.poll(() => decoded).toBe(before + chunk)
+  }
+  end()
+  const last = await reader.read()
+  decoder.end(last.value)
+  await new Promise((resolve) => decoder.once("end", resolve))
+  expect([(await reader.read()).done, decoded]).toEqual([true, "one\ntwo\nthree\n"])
+})
+
+test("a stream that fails has no end: its bytes do not decode as a complete body", async () => {
+  const { stream, send, fail } = source()
+  const reader = encodeStream(accepting("gzip"), stream).body.getReader()
+  send("one\n")
+  const { value } = await reader.read()
+  fail()
+  await expect(reader.read()).rejects.toThrow("incomplete")
+  expect(() => zlib.gunzipSync(value ?? Buffer.alloc(0))).toThrow("unexpected end of file")
+})
+
+test("half of the streams are compressed, and the others are sent as they are, until one ends or its client leaves", async () => {
+  const open = () => {
+    const { stream, ...rest } = source()
+    return { ...rest, ...encodeStream(accepting("gzip"), stream) }
+  }
+  const streams = Array.from({ length: maxCompressedStreams }, open)
+  expect(open().headers).toEqual({})
+  const [left, ended] = streams
+  await left?.body.cancel()
+  expect(left?.isCanceled()).toBe(true)
+  ended?.end()
+  await ended?.body.pipeTo(new WritableStream())
+  const next = [open(), open()]
+  expect(next.map(({ headers }) => headers)).toEqual(Array(2).fill({ "content-encoding": "gzip" }))
+  for (const { body } of [...streams.slice(2), ...next]) await body.cancel()
+})
+
+test("a HEAD request gets the coding of the stream and takes no place", () => {
+  for (let count = 0; count <= maxCompressedStreams; count++)
+    expect(encodeStream(accepting("br", "HEAD"), source().stream).headers).toEqual({ "content-encoding": "br" })
+})
