@@ -27,7 +27,7 @@ const suites: Suite[] = [
     ...shared,
     name: "unit",
     include: [
-      "{app,lib,prisma,scripts,components,tests/support}/**/*.test.{ts,tsx}",
+      "{app,lib,prisma,scripts,components,server,tests/support}/**/*.test.{ts,tsx}",
       "tests/{container-files,documents,kubernetes,optional-modules,proxy,systemd-unit,version-floors,words}.test.ts",
     ],
     globalSetup: "tests/support/setup/unit.ts",

@@ -8,6 +8,7 @@ import { inTurn, TooManyWaiting } from "@/lib/platform/queues/turns"
 import { log } from "@/lib/platform/telemetry/log"
 import { isPage, shedPage } from "@/lib/process/page-shedding"
 import { addressOf, Bodies, hasBody, text } from "./bodies"
+import { compress } from "./compress"
 import { connectRefusal, refusalOf, sizeRefusal } from "./raw-errors"
 import { handlerFor } from "./routes"
 
@@ -171,7 +172,8 @@ async function send(handler: Handler, request: IncomingMessage, response: Server
   request.headers.host = "localhost"
   try {
     const result = await handler(new NodeRequest({ req: request, res: response }))
-    await (request.complete ? sendNodeResponse(response, result) : sendEarly(result, request, response))
+    if (request.complete) await sendNodeResponse(response, await compress(request, result))
+    else await sendEarly(result, request, response)
   } catch (error) {
     log().error({ why: String(error) }, "response_not_sent")
     response.destroy()

@@ -8,7 +8,6 @@ import { log } from "@/lib/platform/telemetry/log"
 import { requestIdFrom } from "@/lib/platform/telemetry/request-id"
 import { traced } from "@/lib/platform/telemetry/tracing"
 import { logRequest } from "@/lib/request-log/write"
-import { encodeStream, encodeText } from "./compress"
 import { errorEnvelope } from "./envelope"
 import { Refusal } from "./errors"
 
@@ -55,13 +54,12 @@ export async function respond(
     headers: {
       "content-type": "application/json",
       "cache-control": "no-store",
-      vary: "Accept-Encoding",
       "x-content-type-options": "nosniff",
       "x-request-id": requestId,
     },
   }
   setAll(draft.headers, transportSecurity())
-  const response = await traced(request, route, () => responseOf(request, draft, requestId, () => work(draft, url)))
+  const response = await traced(request, route, () => responseOf(draft, requestId, () => work(draft, url)))
   if (!isOfApi(label ? url.pathname : route)) return response
   const record = (ending: Partial<Ending> = {}) =>
     recordResponse(request, route, response.status, requestId, performance.now() - start, { ...draft, ...ending })
@@ -105,25 +103,15 @@ function recordResponse(
   return logRequest(entry, !key.long_ended)
 }
 
-async function responseOf(
-  request: Request,
-  draft: Draft,
-  requestId: string,
-  work: () => Promise<Body>,
-): Promise<Response> {
+async function responseOf(draft: Draft, requestId: string, work: () => Promise<Body>): Promise<Response> {
   try {
     const body = await work()
     if (body !== null && typeof body === "object") {
       draft.ended = body.ended
       setAll(draft.headers, body.headers)
-      const encoded = encodeStream(request, body.stream)
-      setAll(draft.headers, encoded.headers)
-      return createResponse(200, draft.headers, encoded.body)
+      return createResponse(200, draft.headers, body.stream)
     }
-    if (body === null) return createResponse(204, draft.headers, null)
-    const encoded = await encodeText(request, body)
-    setAll(draft.headers, encoded.headers)
-    return createResponse(draft.status ?? 200, draft.headers, encoded.body)
+    return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)
   } catch (error) {
     const refusal = refusalFor(error, requestId)
     draft.code = refusal.code
@@ -136,11 +124,11 @@ async function responseOf(
 function createResponse(
   status: number,
   headers: ResponseHeaders,
-  body: string | Buffer | ReadableStream<Uint8Array> | null,
+  body: string | ReadableStream<Uint8Array> | null,
 ): Response {
   if (body === null) delete headers["content-type"]
-  else if (!(body instanceof ReadableStream)) headers["content-length"] = String(Buffer.byteLength(body))
-  return new Response(body as BodyInit | null, { status, statusText: STATUS_CODES[status] ?? "", headers })
+  else if (typeof body === "string") headers["content-length"] = String(Buffer.byteLength(body))
+  return new Response(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
 }
 
 export function refusalFor(error: unknown, requestId: string): Refusal {

@@ -32,7 +32,7 @@ export function readingOf({ request, caller, access, withinDeadline, draft }: Ca
   checkPermission: PermissionCheck
   reader: Reader
 } {
-  setAll(draft.headers, { Vary: "Accept, Accept-Encoding" })
+  setAll(draft.headers, { Vary: "Accept" })
   const checked = new Set<Permission>()
   const { owner, key } = caller
   return {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http"
 import type { Transform } from "node:stream"
 import { promisify } from "node:util"
 import zlib from "node:zlib"
@@ -11,14 +12,14 @@ const minLength = 1_024
 export const maxCompressedStreams = 4
 
 type Coding = {
-  compress: (body: string) => Promise<Buffer>
+  compress: (body: Buffer) => Promise<Buffer>
   create: () => Transform & { flush: (done: () => void) => void }
 }
 
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }
 // The types are those of Node 20; zstd came with 22.15.
 const { zstdCompress, createZstdCompress, constants } = zlib as typeof zlib & {
-  zstdCompress?: (body: string, done: (error: Error | null, body: Buffer) => void) => void
+  zstdCompress?: (body: Buffer, done: (error: Error | null, body: Buffer) => void) => void
   createZstdCompress?: typeof zlib.createGzip
   constants: { ZSTD_e_flush?: number }
 }
@@ -42,34 +43,41 @@ const codings: Readonly<Record<string, Coding>> = {
   },
 }
 
-export type Encoded<Body> = { body: Body; headers: Readonly<Record<string, string>> }
-
-/** The body in a coding that the request accepts, or as it is. */
-export async function encodeText(request: Request, body: string): Promise<Encoded<string | Buffer>> {
-  const name = Buffer.byteLength(body) < minLength ? undefined : acceptedBy(request)
+/**
+ * The response in a coding that the request accepts. Not in the routes, because Next removes their Content-Encoding; it
+ * compresses by itself.
+ */
+export async function compress({ method, headers }: IncomingMessage, response: Response): Promise<Response> {
+  const length = response.headers.get("content-length")
+  if (response.status !== 200 || response.body === null || (length !== null && Number(length) < minLength))
+    return response
+  const name = acceptedBy(headers["accept-encoding"])
   const coding = name && codings[name]
-  if (!coding) return { body, headers: {} }
-  return { body: await coding.compress(body), headers: { "content-encoding": name } }
+  const sent = new Headers(response.headers)
+  sent.append("vary", "Accept-Encoding")
+  const { status, statusText } = response
+  if (!coding || (length === null && running().count >= maxCompressedStreams))
+    return new Response(response.body, { status, statusText, headers: sent })
+  sent.set("content-encoding", name)
+  if (length === null) {
+    // The stream of a HEAD request is never read.
+    const stream = method === "HEAD" ? response.body : compressStream(coding, response.body)
+    return new Response(stream, { status, statusText, headers: sent })
+  }
+  const body = await coding.compress(Buffer.from(await response.arrayBuffer()))
+  sent.set("content-length", String(body.length))
+  return new Response(new Uint8Array(body), { status, statusText, headers: sent })
 }
 
 /** Each chunk can be decoded when it arrives. The stream has its end only if the source has. */
-export function encodeStream(
-  request: Request,
-  source: ReadableStream<Uint8Array>,
-): Encoded<ReadableStream<Uint8Array>> {
-  const name = acceptedBy(request)
-  const coding = name && codings[name]
-  if (!coding || running().count >= maxCompressedStreams) return { body: source, headers: {} }
-  const headers = { "content-encoding": name }
-  // Its stream is never read.
-  if (request.method === "HEAD") return { body: source, headers }
+function compressStream(coding: Coding, source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const encoder = coding.create()
   const reader = source.getReader()
   const parts: Buffer[] = []
   encoder.on("data", (part: Buffer) => parts.push(part))
   running().count++
   encoder.once("close", () => running().count--)
-  const body = new ReadableStream<Uint8Array>(
+  return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
@@ -90,7 +98,6 @@ export function encodeStream(
     },
     { highWaterMark: 0 },
   )
-  return { body, headers }
 }
 
 function running(): { count: number } {
@@ -100,8 +107,8 @@ function running(): { count: number } {
 /** The published types lack the options. */
 type Preferring = { encoding(available: string[], options: { preferred: string[] }): string | undefined }
 
-function acceptedBy({ headers }: Request): string | undefined {
-  const accepted = { headers: { "accept-encoding": headers.get("accept-encoding") ?? "" } }
+function acceptedBy(header = ""): string | undefined {
+  const accepted = { headers: { "accept-encoding": header } }
   const preferred = [...Object.keys(codings), "identity"]
   return (new Negotiator(accepted) as unknown as Preferring).encoding(preferred, { preferred })
 }

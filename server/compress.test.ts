@@ -1,6 +1,7 @@
+import type { IncomingMessage } from "node:http"
 import zlib from "node:zlib"
 import { expect, test } from "vitest"
-import { encodeStream, encodeText, maxCompressedStreams } from "./compress"
+import { compress, maxCompressedStreams } from "./compress"
 
 const text = JSON.stringify({ data: Array.from({ length: 100 }, (_, id) => ({ id, status: "active" })) })
 
@@ -10,18 +11,28 @@ const decoders = {
   ...("zstdDecompressSync" in zlib && { zstd: zlib.zstdDecompressSync as (body: Buffer) => Buffer }),
 }
 
-function accepting(codings: string | undefined, method = "GET"): Request {
-  return new Request("http://localhost", {
-    method,
-    headers: codings === undefined ? {} : { "accept-encoding": codings },
-  })
+function accepting(codings: string | undefined, method = "GET"): IncomingMessage {
+  return { method, headers: codings === undefined ? {} : { "accept-encoding": codings } } as IncomingMessage
+}
+
+function responseOf(body: string): Response {
+  return new Response(body, { headers: { "content-length": String(body.length), vary: "Accept" } })
+}
+
+function streamed(accepted: IncomingMessage, stream: ReadableStream<Uint8Array>) {
+  return compress(accepted, new Response(stream))
 }
 
 test.each(Object.entries(decoders))("a text in %s is smaller and decodes to the same bytes", async (name, decode) => {
-  const { body, headers } = await encodeText(accepting(name), text)
-  expect(headers).toEqual({ "content-encoding": name })
+  const response = await compress(accepting(name), responseOf(text))
+  const body = Buffer.from(await response.arrayBuffer())
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    "content-encoding": name,
+    "content-length": String(body.length),
+    vary: "Accept, Accept-Encoding",
+  })
   expect(body.length).toBeLessThan(text.length / 4)
-  expect(decode(body as Buffer).toString()).toBe(text)
+  expect(decode(body).toString()).toBe(text)
 })
 
 const best = "zstd" in decoders ? "zstd" : "br"
@@ -41,12 +52,16 @@ test.each([
   ["*", best],
   ["gzip;q=oops", undefined],
 ])("Accept-Encoding: %s selects %s", async (accepted, expected) => {
-  const { headers } = await encodeText(accepting(accepted), text)
-  expect(headers["content-encoding"]).toBe(expected)
+  const { headers } = await compress(accepting(accepted), responseOf(text))
+  expect([headers.get("content-encoding") ?? undefined, headers.get("vary")]).toEqual([
+    expected,
+    "Accept, Accept-Encoding",
+  ])
 })
 
-test("a text below one kilobyte is sent as it is", async () => {
-  expect(await encodeText(accepting("gzip"), "x".repeat(1_023))).toEqual({ body: "x".repeat(1_023), headers: {} })
+test("a text below one kilobyte and an error are sent as they are", async () => {
+  for (const plain of [responseOf("x".repeat(1_023)), new Response(text, { status: 400 }), new Response(null)])
+    expect(await compress(accepting("gzip"), plain)).toBe(plain)
 })
 
 /** A stream whose chunks are sent by hand. */
@@ -72,8 +87,8 @@ function source() {
 
 test.each(Object.keys(decoders))("in %s, each chunk of a stream can be decoded when it arrives", async (name) => {
   const { stream, send, end } = source()
-  const { body, headers } = encodeStream(accepting(name), stream)
-  expect(headers).toEqual({ "content-encoding": name })
+  const { body, headers } = await streamed(accepting(name), stream)
+  expect(headers.get("content-encoding")).toBe(name)
   const create =
     { br: zlib.createBrotliDecompress, gzip: zlib.createGunzip }[name] ?? Reflect.get(zlib, "createZstdDecompress")
   const decoder = create()
@@ -81,7 +96,7 @@ test.each(Object.keys(decoders))("in %s, each chunk of a stream can be decoded w
   decoder.on("data", (part: Buffer) => {
     decoded += part
   })
-  const reader = body.getReader()
+  const reader = (body ?? expect.fail()).getReader()
   for (const chunk of ["one\n", "two\n", "three\n"]) {
     const before = decoded
     send(chunk)
@@ -97,7 +112,8 @@ test.each(Object.keys(decoders))("in %s, each chunk of a stream can be decoded w
 
 test("a stream that fails has no end: its bytes do not decode as a complete body", async () => {
   const { stream, send, fail } = source()
-  const reader = encodeStream(accepting("gzip"), stream).body.getReader()
+  const { body } = await streamed(accepting("gzip"), stream)
+  const reader = (body ?? expect.fail()).getReader()
   send("one\n")
   const { value } = await reader.read()
   fail()
@@ -106,23 +122,26 @@ test("a stream that fails has no end: its bytes do not decode as a complete body
 })
 
 test("half of the streams are compressed, and the others are sent as they are, until one ends or its client leaves", async () => {
-  const open = () => {
+  const open = async () => {
     const { stream, ...rest } = source()
-    return { ...rest, ...encodeStream(accepting("gzip"), stream) }
+    const { body, headers } = await streamed(accepting("gzip"), stream)
+    return { ...rest, body, coding: headers.get("content-encoding") }
   }
-  const streams = Array.from({ length: maxCompressedStreams }, open)
-  expect(open().headers).toEqual({})
+  const streams = await Promise.all(Array.from({ length: maxCompressedStreams }, open))
+  expect((await open()).coding).toBeNull()
   const [left, ended] = streams
-  await left?.body.cancel()
+  await left?.body?.cancel()
   expect(left?.isCanceled()).toBe(true)
   ended?.end()
-  await ended?.body.pipeTo(new WritableStream())
-  const next = [open(), open()]
-  expect(next.map(({ headers }) => headers)).toEqual(Array(2).fill({ "content-encoding": "gzip" }))
-  for (const { body } of [...streams.slice(2), ...next]) await body.cancel()
+  await ended?.body?.pipeTo(new WritableStream())
+  const next = [await open(), await open()]
+  expect(next.map(({ coding }) => coding)).toEqual(["gzip", "gzip"])
+  for (const { body } of [...streams.slice(2), ...next]) await body?.cancel()
 })
 
-test("a HEAD request gets the coding of the stream and takes no place", () => {
-  for (let count = 0; count <= maxCompressedStreams; count++)
-    expect(encodeStream(accepting("br", "HEAD"), source().stream).headers).toEqual({ "content-encoding": "br" })
+test("a HEAD request gets the coding of the stream and takes no place", async () => {
+  for (let count = 0; count <= maxCompressedStreams; count++) {
+    const { headers } = await streamed(accepting("br", "HEAD"), source().stream)
+    expect(headers.get("content-encoding")).toBe("br")
+  }
 })
