@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
-import { text } from "node:stream/consumers"
+import { buffer, text } from "node:stream/consumers"
 import { promisify } from "node:util"
+import { gunzipSync } from "node:zlib"
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
 import { cursorApplication } from "@/lib/platform/postgres/cursor"
@@ -242,12 +243,22 @@ describe.each(listeners)("%s", (listener) => {
       const response = await open(server, { headers: key.headers, type })
       expect(response.statusCode).toBe(200)
       expect(response.headers["x-ratelimit-remaining"]).toBe(String(299 - index))
-      expect(response.headers.vary).toMatch(/(^|, )Accept$/)
+      expect(response.headers.vary).toMatch(/(^|, )Accept(,|$)/)
       expect(response.headers["content-encoding"]).toBeUndefined()
       const { lines, isComplete } = await read(response)
       expect([lines.length, isComplete]).toEqual([rows + 1, true])
     }
     expect(await logged(key.id)).toMatchObject({ status: 200, code: null, rows })
+  })
+
+  test("a client that accepts gzip gets all rows in a tenth of the bytes, except from Next alone", async () => {
+    const { headers } = await freshKey()
+    const response = await open(server, { headers: { ...headers, "accept-encoding": "gzip" }, type: "csv" })
+    const isCompressed = listener === "lean"
+    expect(response.headers["content-encoding"]).toBe(isCompressed ? "gzip" : undefined)
+    const body = await buffer(response)
+    expect([body.length < (rows * description.length) / 10, response.complete]).toEqual([isCompressed, true])
+    expect((isCompressed ? gunzipSync(body) : body).toString().trimEnd().split("\n")).toHaveLength(rows + 1)
   })
 
   test("a client that pauses costs no memory, and other requests of its key keep working", async () => {
