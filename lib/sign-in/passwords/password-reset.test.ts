@@ -117,7 +117,10 @@ test("a link works for an hour by the database clock, regardless of the clock of
   expect(Number(rows[0].left)).toBeLessThanOrEqual(3600)
   expect(await isLive(token)).toBe(true)
   vi.setSystemTime(now - 86_400_000)
-  await ownerPool().query("UPDATE verification_tokens SET expires = now() - interval '1 second' WHERE identifier = $1", [user.id])
+  await ownerPool().query(
+    "UPDATE verification_tokens SET expires = now() - interval '1 second' WHERE identifier = $1",
+    [user.id],
+  )
   expect(await isLive(token)).toBe(false)
   expect(await use(token)).toEqual(dead)
   expect(await passwordOf(user.id)).toBe(passwordHash)
