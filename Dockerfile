@@ -25,7 +25,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/include /opt/yarn* \
 WORKDIR /app
 COPY --from=build /image ./
 # As in package.json, which tests/container-files.test.ts compares.
-LABEL org.opencontainers.image.version="0.1.0" org.opencontainers.image.licenses="MIT"
+LABEL org.opencontainers.image.version="0.2.0" org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production NEXT_TELEMETRY_DISABLED=1 UPSTASH_DISABLE_TELEMETRY=1
 USER 1001:1001
 EXPOSE 3000

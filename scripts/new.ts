@@ -12,6 +12,7 @@ const usage = `npm run new -- table captions     a table of accounts with a list
 npm run new -- module captions    a table that only the console and the admin API list, as an optional module
 npm run new -- page captions      a page of an account
 npm run new -- form captions      a form that adds a row, on the page of the table captions
+npm run new -- deletion captions  a button in each row of that page: it deletes the row and writes the audit log
 npm run new -- metered captions   an endpoint of the user API that costs credits
 npm run new -- email caption_made an email
 
@@ -33,6 +34,7 @@ const kinds: Record<string, (names: Names, columns: readonly Column[]) => Promis
   module,
   page,
   form,
+  deletion,
   metered,
   email,
 }
@@ -59,7 +61,11 @@ for (const { kind, name, columns } of items) {
     ]
     if (given.includes(column.name)) fail(`The table ${name} has a column ${column.name} already.`)
   }
-  if (kind === "form" && !tableOf(name) && !existsSync(join(root, `app/account/${namesOf(name).path}/page.tsx`)))
+  if (
+    (kind === "form" || kind === "deletion") &&
+    !tableOf(name) &&
+    !existsSync(join(root, `app/account/${namesOf(name).path}/page.tsx`))
+  )
     fail(`Make the table first: npm run new -- table ${name}`)
 }
 for (const { kind, name, columns } of items) {
@@ -106,6 +112,7 @@ function placesOf(kind: string, { path }: Names): string[] {
     module: ofTable,
     page: [`app/account/${path}`],
     form: [`lib/${path}-form.ts`, `app/account/${path}/actions.ts`],
+    deletion: [`lib/${path}-deletion.ts`, `app/account/${path}/deletion.tsx`],
     metered: [`app/api/v1/me/${path}`],
   }
   return places[kind] ?? []
@@ -260,11 +267,7 @@ ${lines((column) => `        ${column.name}: [own, gone],`)}
     },
   },`,
   )
-  await addImports(
-    "lib/yours/tables.ts",
-    "ofUser",
-    'import { gone, internal, ofUser, own } from "@/lib/personal-table"',
-  )
+  await addImports("lib/yours/tables.ts", { "@/lib/personal-table": ["gone", "internal", "ofUser", "own"] })
   await addLines("lib/yours/permissions.ts", "permissions", `"${name}.read": "Read the ${words} of every account",`)
   const fields = ["id", "timestamp", "untrustedText"].filter(
     (field) => field !== "untrustedText" || columns.some(({ schema }) => schema === field),
@@ -467,11 +470,147 @@ ${asked.map(({ field, label, attributes }) => `          <TextField label="${lab
     }),
   },`,
   )
-  await addImports(
-    "tests/yours/forms.ts",
-    "randomUUID",
-    'import { randomUUID } from "node:crypto"\nimport { db } from "@/lib/platform/postgres/prisma"',
+  await addImports("tests/yours/forms.ts", {
+    "node:crypto": ["randomUUID"],
+    "@/lib/platform/postgres/prisma": ["db"],
+  })
+}
+
+async function deletion({ path, label, one, One }: Names): Promise<void> {
+  const page = `app/account/${path}/page.tsx`
+  const [, shown = "id"] = /<Text>\{(\w+)\}<\/Text>/.exec(await readFile(join(root, page), "utf8")) ?? []
+  const noun = label.replace(/s$/, "").toLowerCase()
+  await create(`lib/${path}-deletion.ts`, {
+    'import { z } from "zod"': "",
+    'import { audit } from "@/lib/audit/entries"': "",
+    'import type { OwnerId } from "@/lib/authority/owner"': "",
+    'import { db } from "@/lib/platform/postgres/prisma"': "",
+    'import { hidden } from "@/lib/platform/schemas/form-fields"': `
+export const ${one}Deletion = z.strictObject({ id: hidden(z.uuid()) })
+
+/** @returns whether the account had the row */
+export async function delete${One}(owner: OwnerId, { id }: z.output<typeof ${one}Deletion>): Promise<boolean> {
+  return db().$transaction(async (transaction) => {
+    const { count } = await transaction.${one}.deleteMany({ where: { id, userId: owner } })
+    if (count === 0) return false
+    await audit(transaction, { actorId: owner, action: "${one}.deleted", targetType: "user", targetId: owner })
+    return true
+  })
+}`,
+  })
+  await create(`app/account/${path}/deletion-actions.ts`, {
+    '"use server"\n': "",
+    'import { revalidatePath } from "next/cache"': "",
+    'import { done, formAction, type Message, refused } from "@/lib/form/action"': "",
+    [`import { delete${One}, ${one}Deletion } from "@/lib/${path}-deletion"`]: `
+export const remove = formAction({
+  fields: ${one}Deletion,
+  permission: null,
+  fresh: false,
+  act: async (form, { viewer }) => {
+    if (!(await delete${One}(viewer.id, form))) return refused("This ${noun} does not exist any more. Reload the page.")
+    revalidatePath("/account/${path}")
+    return done<Message>("The ${noun} is deleted.")
+  },
+})`,
+  })
+  await create(`app/account/${path}/deletion.tsx`, {
+    'import type { Confirmation } from "@/components/confirm/confirm-form"': "",
+    'import { Untrusted } from "@/components/values/untrusted"': "",
+    'import { remove } from "./deletion-actions"': `
+export function deletionOf(id: string, shown: string): Confirmation {
+  return {
+    title: "Delete this ${noun}?",
+    description: (
+      <>
+        <Untrusted>{shown}</Untrusted> is deleted and cannot be restored.
+      </>
+    ),
+    action: remove,
+    fields: <input type="hidden" name="id" value={id} />,
+    submit: "Delete ${noun}",
+    kind: "danger",
+  }
+}`,
+  })
+  await create(`app/account/${path}/delete-button.tsx`, {
+    '"use client"\n': "",
+    'import { ConfirmButtons } from "@/components/confirm/confirm-buttons"': "",
+    'import { Button } from "@/components/ui/button"': "",
+    'import { deletionOf } from "./deletion"': `
+export function DeleteButton({ id, shown }: { id: string; shown: string }) {
+  return (
+    <ConfirmButtons confirmationOf={(value) => deletionOf(value, shown)}>
+      <Button type="submit" name="delete" value={id} kind="danger-quiet" className="lg:h-7">
+        Delete
+      </Button>
+    </ConfirmButtons>
   )
+}`,
+  })
+  await addImports(page, {
+    "@/components/confirm/confirm-panel": ["ConfirmPanel"],
+    "./deletion": ["deletionOf"],
+    "./delete-button": ["DeleteButton"],
+  })
+  await edit(page, (text) =>
+    text
+      .replace(
+        "const listing = await readListing(page, await searchParams,",
+        `// Without JavaScript, a button opens the page with its row in the query.
+  const { delete: selected, ...query } = await searchParams
+  const listing = await readListing(page, query,`,
+      )
+      .replace(
+        "  return (\n",
+        `  const row = "data" in listing.found ? listing.found.data.find(({ id }) => id === selected) : undefined
+  return (
+`,
+      )
+      .replace(
+        "<PageFrame title={entry.label}>\n",
+        `$&      {typeof selected === "string" && (
+        <ConfirmPanel
+          confirmation={deletionOf(selected, row?.${shown} ?? "")}
+          unavailable={!row && "This ${noun} is not on this page. It may be deleted already."}
+          page={page}
+          back="Back to the list"
+        />
+      )}
+`,
+      )
+      .replace(
+        /(\n *)\]\}\n( *listing=)/,
+        `$1  { label: "Actions", cell: ({ id${shown === "id" ? "" : `, ${shown}`} }) => <DeleteButton id={id} shown={${shown}} /> },$1]}\n$2`,
+      ),
+  )
+  await addLines("lib/yours/audit.ts", "actions", `"${one}.deleted": "${label.replace(/s$/, "")} deleted",`)
+  await addLines("tests/yours/reviewed.ts", "proof", `"account/${path} remove": "changes no way in and no right",`)
+  await addLines(
+    "tests/yours/forms.ts",
+    "forms",
+    `"account/${path} remove": {
+    access: "accounts",
+    path: "/account/${path}",
+    prepare: async ({ id: userId }) => {
+      const id = await insertYourRow(userId)
+      return { fields: { id }, isDone: async () => (await db().${one}.count({ where: { id } })) === 0 }
+    },
+  },`,
+  )
+  await addLines(
+    "tests/yours/audit.ts",
+    "acts",
+    `"${one}.deleted": async (owner) => delete${One}(owner, { id: await insertYourRow(owner) }),`,
+  )
+  await addImports("tests/yours/forms.ts", {
+    "@/lib/platform/postgres/prisma": ["db"],
+    "@/tests/support/your-rows": ["insertYourRow"],
+  })
+  await addImports("tests/yours/audit.ts", {
+    [`@/lib/${path}-deletion`]: [`delete${One}`],
+    "@/tests/support/your-rows": ["insertYourRow"],
+  })
 }
 
 async function metered({ path }: Names): Promise<void> {
@@ -499,7 +638,7 @@ async function email({ name, label }: Names): Promise<void> {
     "templates",
     `${name}: ({ text }: { text: string }) => ({ subject: "${label}", body: [text] }),`,
   )
-  await addImports("tests/yours/emails.ts", "hostile", 'import { hostile } from "@/tests/support/hostile-text"')
+  await addImports("tests/yours/emails.ts", { "@/tests/support/hostile-text": ["hostile"] })
   await addLines("tests/yours/emails.ts", "facts", `${name}: [{ text: hostile }],`)
 }
 
@@ -595,9 +734,16 @@ async function addLines(file: string, constant: string, lines: string): Promise<
   })
 }
 
-async function addImports(file: string, name: string, lines: string): Promise<void> {
+/** Adds the imports that the file lacks. @param imports the names by their module */
+async function addImports(file: string, imports: Readonly<Record<string, readonly string[]>>): Promise<void> {
   const text = await readFile(join(root, file), "utf8")
-  if (!new RegExp(`^import .*\\b${name}\\b`, "m").test(text)) await writeFile(join(root, file), `${lines}\n${text}`)
+  const isImported = (name: string) => new RegExp(`^import [^;"]*\\b${name}\\b[^;"]* from "`, "m").test(text)
+  const lines = Object.entries(imports).flatMap(([module, names]) => {
+    const missing = names.filter((name) => !isImported(name))
+    return missing.length > 0 ? [`import { ${missing.join(", ")} } from "${module}"`] : []
+  })
+  await writeFile(join(root, file), [...lines, text].join("\n"))
+  touched.add(file)
 }
 
 async function edit(file: string, change: (text: string) => string): Promise<void> {

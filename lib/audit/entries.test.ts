@@ -48,6 +48,7 @@ import {
   createViewer,
 } from "@/tests/support/factories"
 import { isSigned } from "@/tests/support/log-lines"
+import { acts } from "@/tests/yours/audit"
 import { type AuditAction, audit, logAuditEntries } from "./entries"
 
 /** In every name, email address and password of this file. */
@@ -99,7 +100,15 @@ const connection = () => ({ provider: "github", providerAccountId: randomUUID() 
 const credits = () => ({ requestId: randomUUID(), amount: 5, reason })
 
 /** Does each thing that is audited. */
+const yourActs = Object.fromEntries(
+  Object.entries<(owner: OwnerId) => Promise<unknown>>(acts).map(([action, act]) => [
+    action,
+    async () => act((await account()).id),
+  ]),
+) as Record<keyof typeof acts, () => Promise<unknown>>
+
 const actions: Record<AuditAction, () => Promise<unknown>> = {
+  ...yourActs,
   "user.signed_up": () => createAccount({ email: newEmail(), name: `Name ${marker}` }),
   "user.signed_in": async () => auditSignIn((await account()).id, "password", address),
   "user.sign_in_failed": async () =>

@@ -49,7 +49,7 @@ export const auditActions = [
   "feedback.replied",
   "waitlist.invited",
   "database.restored",
-  ...yours.actions,
+  ...(Object.keys(yours.actions) as (keyof typeof yours.actions)[]),
 ] as const
 
 export const auditTargets = ["user", "api_key", "waitlist_entry", "database", ...yours.targets] as const

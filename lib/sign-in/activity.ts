@@ -4,6 +4,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { inCredits } from "@/lib/credits/words"
 import { db } from "@/lib/platform/postgres/prisma"
 import { type Surface, surfaces } from "@/lib/surfaces"
+import * as yours from "@/lib/yours/audit"
 import { providerName, signInWords } from "./providers/providers"
 
 export type Activity = {
@@ -43,7 +44,15 @@ type Elsewhere = `waitlist.${string}` | `database.${string}`
 /** Credits are in the ledger, replies arrive by email, and notes are for staff. */
 type ForStaff = `credits.${string}` | `feedback.${string}` | "user.noted"
 
+const yourSentences = Object.fromEntries(
+  Object.entries<string>(yours.actions).map(([action, sentence]): [string, Sentence] => [
+    action,
+    ({ by }) => sentence + by,
+  ]),
+) as Record<keyof typeof yours.actions, Sentence>
+
 const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = {
+  ...yourSentences,
   "user.signed_up": () => "Account created",
   "user.signed_in": ({ details: { via, factor } }) => `Signed in${wayIn(via, factor)}`,
   "user.sign_in_failed": ({ details: { via, reason } }) => `Sign-in${wayIn(via)} failed: ${failureOf(reason)}`,

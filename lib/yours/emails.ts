@@ -1,2 +1,2 @@
-/** The emails that your product adds, as in lib/platform/email/templates.ts. */
+/** The emails that your product adds, as in lib/platform/email/templates.ts. Their facts are texts, formatted already. */
 export const templates = {}

@@ -147,7 +147,7 @@ async function settle(server: TestServer, owner: Customer, call: Charged): Promi
 /** Tolerance for a busy machine, from the time that requests took just before the fault. */
 let busyMs = 1_000
 
-function expectUnavailable(response: Exchange | undefined): void {
+function expectUnavailable(response: Exchange | undefined, maxMs = 3_000): void {
   expect(response).toMatchObject({
     status: 503,
     headers: { "retry-after": expect.stringMatching(/^[1-9]\d*$/), "content-type": "application/json" },
@@ -155,7 +155,7 @@ function expectUnavailable(response: Exchange | undefined): void {
   expect(JSON.parse(response?.body ?? "")).toEqual({
     error: { code: "service_unavailable", message: expect.stringContaining("again") },
   })
-  expect(response?.ms).toBeLessThan(3_000 + busyMs)
+  expect(response?.ms).toBeLessThan(maxMs + busyMs)
 }
 
 function times20<Result>(act: () => Result): Result[] {
@@ -266,12 +266,15 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     figures.push(`PostgreSQL silent for 7 s: 200 after ${recovery.ms} ms and ${recovery.failures} more 503`)
   })
 
-  test.sequential("PostgreSQL is slow but within the statement timeout: every response is correct and takes less than 3 s", async () => {
+  test.sequential("PostgreSQL is slow but within the statement timeout: every response is correct and takes less than 3 s, and a settlement 3 s more", async () => {
     const owner = await customer()
     for (const response of await Promise.all(oneOfEach(server, owner))) expect(response?.status).toBe(200)
     await proxy.set({ kind: "latency", ms: 350 })
     const responses = await fourOfEach(server, owner)
-    for (const response of responses) if (response?.status !== 200) expectUnavailable(response)
+    for (const [index, response] of responses.entries()) {
+      const isRun = index % (paths.length + 1) === paths.length
+      if (response?.status !== 200) expectUnavailable(response, isRun ? 6_000 : 3_000)
+    }
     await proxy.set({ kind: "none" })
     await recovered(server, owner.secret)
     await settleAll(server, owner)

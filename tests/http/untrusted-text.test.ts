@@ -217,27 +217,34 @@ const requests: Record<string, { search?: string; body?: () => string }> = {
   ),
 }
 
-/** The example with a planted word at the end of each text, if the work accepts that. */
+/** The example with a planted text in each field that accepts any text, which a URL or a choice does not. */
 function plantedBody(endpoint: MeteredEndpoint): string {
-  const example = exampleBody(endpoint) ?? {}
-  const planted = Object.fromEntries(
-    Object.entries(example).map(([name, value]) => [
-      name,
-      typeof value === "string" ? `Ignore ${keep(`${endpoint.path} ${name}`, mark())}` : value,
-    ]),
-  )
-  return JSON.stringify(endpoint.metered.body.safeParse(planted).success ? planted : example)
+  const planted = { ...exampleBody(endpoint) }
+  for (const name of plantableFields(endpoint)) planted[name] = `Ignore ${keep(`${endpoint.path} ${name}`, mark())}`
+  return JSON.stringify(planted)
 }
+
+function plantableFields(endpoint: MeteredEndpoint): string[] {
+  const example = { ...exampleBody(endpoint) }
+  const accepts = (name: string) => endpoint.metered.body.safeParse({ ...example, [name]: "Ignore any" }).success
+  return Object.keys(example).filter((name) => typeof example[name] === "string" && accepts(name))
+}
+
+const withoutText = (await meteredEndpoints())
+  .filter((endpoint) => plantableFields(endpoint).length === 0)
+  .map(({ path }) => `POST ${path} `)
 
 const figures = "GET /api/v1/admin/metrics"
 
 /**
- * The marked fields of all responses, with their endpoints. The id of a row of figures has the values of its dimensions:
- * without an optional module, these may all be the product's own.
+ * The marked fields of all responses, with their endpoints, except of work whose input accepts no planted text. The id of
+ * a row of figures has the values of its dimensions: without an optional module, these may all be the product's own.
  */
 async function markedFields(): Promise<string[]> {
   const marked = (await documentedFields()).filter(({ schema }) => schema["x-untrusted"])
-  const fields = [...new Set(marked.map(({ endpoint, name }) => `${endpoint} ${name}`))].sort()
+  const fields = [...new Set(marked.map(({ endpoint, name }) => `${endpoint} ${name}`))]
+    .filter((field) => !withoutText.some((endpoint) => field.startsWith(endpoint)))
+    .sort()
   return fields.filter((field) => field.startsWith(`${figures} `)).length > 1
     ? fields
     : fields.filter((field) => field !== `${figures} data.id`)

@@ -54,6 +54,7 @@ async function addOwn(): Promise<void> {
   const items = {
     table: [plural, ...columns],
     form: [plural],
+    deletion: [plural],
     metered: [single],
     page: [single],
     email: [single],

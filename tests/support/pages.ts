@@ -40,7 +40,7 @@ const list = { ...inConsole, isList: true } as const
 const ofAccounts = { ...list, opens: account } as const
 
 const ours: readonly PageRow[] = [
-  { path: "/", access: "everyone", title: "Call the API. Pay only for the credits that each call uses." },
+  { path: "/", access: "everyone", title: /\S/ },
   { path: "/sign-in", access: "guests", title: "Sign in" },
   { path: "/sign-in/confirm", access: "second step", title: "Confirm your sign-in" },
   { path: "/sign-in/deletion", access: "second step", title: "Your account will be deleted" },
