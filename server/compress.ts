@@ -17,7 +17,7 @@ type Coding = {
 }
 
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }
-// The types are those of Node 20; zstd came with 22.15.
+// Node 20 has no zstd, and neither have its types; 22.15 has it.
 const { zstdCompress, createZstdCompress, constants } = zlib as typeof zlib & {
   zstdCompress?: (body: Buffer, done: (error: Error | null, body: Buffer) => void) => void
   createZstdCompress?: typeof zlib.createGzip
