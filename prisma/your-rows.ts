@@ -50,6 +50,8 @@ function sqlOf(table: string, { name, type, kind, values, isRequired }: Column, 
   if (type === "text" || type.startsWith("character")) {
     return textOf ? pg.escapeLiteral(textOf(`${table}.${name}`)) : `'${name} ' || n`
   }
+  if (type === "bytea")
+    return textOf ? `convert_to(${pg.escapeLiteral(textOf(`${table}.${name}`))}, 'utf8')` : "sha256(n::text::bytea)"
   if (type.startsWith("timestamp")) return isRequired ? "at" : "CASE WHEN mix % 2 = 0 THEN at END"
   const known: Readonly<Record<string, string>> = {
     date: "at::date",
@@ -58,7 +60,6 @@ function sqlOf(table: string, { name, type, kind, values, isRequired }: Column, 
     integer: "mix",
     bigint: "mix",
     jsonb: "'{}'",
-    bytea: textOf ? `convert_to(${pg.escapeLiteral(textOf(`${table}.${name}`))}, 'utf8')` : "sha256(n::text::bytea)",
   }
   const value = known[type] ?? (isRequired ? undefined : "NULL")
   if (value) return value

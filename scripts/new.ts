@@ -498,12 +498,16 @@ export async function delete${One}(owner: OwnerId, { id }: z.output<typeof ${one
   })
 }`,
   })
-  await create(`app/account/${path}/deletion-actions.ts`, {
-    '"use server"\n': "",
-    'import { revalidatePath } from "next/cache"': "",
-    'import { done, formAction, type Message, refused } from "@/lib/form/action"': "",
-    [`import { delete${One}, ${one}Deletion } from "@/lib/${path}-deletion"`]: `
-export const remove = formAction({
+  const actions = `app/account/${path}/actions.ts`
+  if (!existsSync(join(root, actions))) await create(actions, { '"use server"': "" })
+  await addImports(actions, {
+    "next/cache": ["revalidatePath"],
+    "@/lib/form/action": ["done", "formAction", "type Message", "refused"],
+    [`@/lib/${path}-deletion`]: [`delete${One}`, `${one}Deletion`],
+  })
+  await append(
+    actions,
+    `export const remove = formAction({
   fields: ${one}Deletion,
   permission: null,
   fresh: false,
@@ -513,11 +517,11 @@ export const remove = formAction({
     return done<Message>("The ${noun} is deleted.")
   },
 })`,
-  })
+  )
   await create(`app/account/${path}/deletion.tsx`, {
     'import type { Confirmation } from "@/components/confirm/confirm-form"': "",
     'import { Untrusted } from "@/components/values/untrusted"': "",
-    'import { remove } from "./deletion-actions"': `
+    'import { remove } from "./actions"': `
 export function deletionOf(id: string, shown: string): Confirmation {
   return {
     title: "Delete this ${noun}?",
@@ -742,7 +746,8 @@ async function addImports(file: string, imports: Readonly<Record<string, readonl
     const missing = names.filter((name) => !isImported(name))
     return missing.length > 0 ? [`import { ${missing.join(", ")} } from "${module}"`] : []
   })
-  await writeFile(join(root, file), [...lines, text].join("\n"))
+  const [, directive = "", rest = text] = /^("use \w+"\n)([\s\S]*)/.exec(text) ?? []
+  await writeFile(join(root, file), directive + [...lines, rest].join("\n"))
   touched.add(file)
 }
 

@@ -506,7 +506,7 @@ describe.each(listeners)("%s", (listener) => {
       if (surface === "user") {
         await createOrder({ userId: keySet.fundedAccount.id })
         await grantCredits(keySet.fundedAccount.id, 1)
-        await insertYourRow(keySet.fundedAccount.id, (column) => column)
+        for (let rows = 0; rows < 2; rows++) await insertYourRow(keySet.fundedAccount.id)
       }
       const { body: page } = await ask(server.address, { path: `${path}?limit=1&order=${order}`, headers })
       values.push({ ...good(JSON.parse(page).meta.nextCursor), order })
