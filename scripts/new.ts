@@ -447,7 +447,7 @@ export const add = formAction({
       .replace(
         "      <ListView\n",
         `      <Panel label="Add">
-        <Form action={add} done={<a href="/account/${path}">Added. Add another</a>}>
+        <Form action={add} done={<p>Added. <a href="/account/${path}" className="underline">Add another</a></p>}>
           <RequestId id={randomUUID()} />
 ${asked.map(({ field, label, attributes }) => `          <TextField label="${label}" name="${field}"${attributes} required />`).join("\n")}
           <SubmitButton className="justify-self-start">Add</SubmitButton>
@@ -527,7 +527,7 @@ export function deletionOf(id: string, shown: string): Confirmation {
     title: "Delete this ${noun}?",
     description: (
       <>
-        <Untrusted>{shown}</Untrusted> is deleted and cannot be restored.
+        “<Untrusted>{shown}</Untrusted>” is deleted and cannot be restored.
       </>
     ),
     action: remove,
