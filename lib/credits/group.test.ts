@@ -198,8 +198,8 @@ test("a group that closes runs does not deadlock with a sweeper that closes one 
   await sweeper.query("SELECT FROM runs WHERE user_id = $1 ORDER BY id DESC LIMIT 1 FOR UPDATE", [account.id])
   end()
   await expectOneWaiting()
-  // A group that held the account while it waits for the run would be a deadlock here.
-  await sweeper.query("SELECT FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [account.id])
+  // NOWAIT: a group that held the account while it waits for the run would be an error here.
+  await sweeper.query("SELECT FROM credit_accounts WHERE user_id = $1 FOR UPDATE NOWAIT", [account.id])
   await sweeper.query("COMMIT")
   sweeper.release()
   expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true })))
