@@ -6,6 +6,7 @@ import { env } from "@/lib/env"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
 import { withSettings } from "@/lib/platform/postgres/settings"
+import { waits } from "@/lib/platform/postgres/waits"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -203,6 +204,19 @@ test("a group that closes runs does not deadlock with a sweeper that closes one 
   await sweeper.query("COMMIT")
   sweeper.release()
   expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true })))
+})
+
+test("a call that waits longer than a turn may is not refused as one too many: its deadline ends it", async () => {
+  const account = await customer()
+  const wait = waits().overload
+  vi.useFakeTimers({ toFake: ["setTimeout"] })
+  const calls = await whileLocked(account, () => {
+    const started = many(3, () => call(account))
+    vi.advanceTimersByTime(wait + 100)
+    vi.useRealTimers()
+    return started
+  })
+  expect(await Promise.all(calls)).toMatchObject(many(3, () => ({ ok: true })))
 })
 
 test("a call whose deadline passes while it waits never reserves", async () => {

@@ -191,7 +191,8 @@ async function findRefusal(
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const values = [owner, idempotencyKey, idempotencyHours, keyId, address, keyHold !== undefined]
   const find = () => pool().query<KeyHolder>({ ...findKeyHolder, values })
-  const { rows } = await inTurn(owner, "request", find, signal)
+  // Not refused for its wait: the call has waited already, and its deadline ends it.
+  const { rows } = await inTurn(owner, "close", find, signal)
   const [holder] = rows
   if (!holder?.key_works) return { ok: false, reason: "key_changed" }
   if (!holder.id) {

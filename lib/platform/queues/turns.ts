@@ -33,8 +33,11 @@ export class WaitingLine {
     return this.waiting.close.size + this.waiting.request.size === 0
   }
 
-  /** Calls either `start`, once the task is next, or `giveUp`, with TooManyWaiting or the reason of the signal. */
-  add(kind: Kind, start: () => void, giveUp: (reason: unknown) => void, signal?: AbortSignal): void {
+  /**
+   * Calls either `start`, once the task is next, or `giveUp`, with TooManyWaiting or the reason of the signal.
+   * @param maxMs the longest wait of a task that closes no run; by default, only the signal limits it
+   */
+  add(kind: Kind, start: () => void, giveUp: (reason: unknown) => void, signal?: AbortSignal, maxMs?: number): void {
     const own = this.waiting[kind]
     if (kind === "request" && own.size >= maxWaiting) {
       giveUp(new TooManyWaiting())
@@ -55,7 +58,7 @@ export class WaitingLine {
     }
     const abandon = () => leaveWith(signal?.reason)
     const timeOut = () => leaveWith(new TooManyWaiting())
-    const timer = kind === "request" ? setTimeout(timeOut, waits().overload) : undefined
+    const timer = kind === "request" && maxMs !== undefined ? setTimeout(timeOut, maxMs) : undefined
     own.add(leaveAndStart)
     signal?.addEventListener("abort", abandon)
   }
@@ -90,7 +93,7 @@ export async function inTurn<Outcome>(
   const queue = queues().get(client) ?? { running: 0, waiting: new WaitingLine() }
   queues().set(client, queue)
   if (queue.running < maxRunning()) queue.running++
-  else await new Promise<void>((resolve, reject) => queue.waiting.add(kind, resolve, reject, signal))
+  else await new Promise<void>((resolve, reject) => queue.waiting.add(kind, resolve, reject, signal, waits().overload))
   try {
     return await task()
   } finally {
