@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import zlib from "node:zlib"
 import { expect, test } from "vitest"
+import { singletons } from "@/lib/singleton"
 import { compress, maxCompressedStreams } from "./compress"
 
 const text = JSON.stringify({ data: Array.from({ length: 100 }, (_, id) => ({ id, status: "active" })) })
@@ -57,6 +58,22 @@ test.each([
     expected,
     "Accept, Accept-Encoding",
   ])
+})
+
+test("a public document is compressed once, and a response to a key each time", async () => {
+  const send = (control: string) => {
+    const headers = { "content-length": String(text.length), "cache-control": control }
+    return compress(accepting("gzip"), new Response(text, { headers }))
+  }
+  const kept = () => (singletons["compressed-documents"] as Map<string, unknown> | undefined)?.size ?? 0
+  for (const [control, documents] of [
+    ["no-store", 0],
+    ["public, max-age=300", 1],
+  ] as const) {
+    for (const response of await Promise.all([send(control), send(control)]))
+      expect(zlib.gunzipSync(Buffer.from(await response.arrayBuffer())).toString()).toBe(text)
+    expect(kept(), control).toBe(documents)
+  }
 })
 
 test("a text below one kilobyte and an error are sent as they are", async () => {

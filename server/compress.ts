@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Transform } from "node:stream"
 import { promisify } from "node:util"
@@ -64,9 +65,23 @@ export async function compress({ method, headers }: IncomingMessage, response: R
     const stream = method === "HEAD" ? response.body : compressStream(coding, response.body)
     return new Response(stream, { status, statusText, headers: sent })
   }
-  const body = await coding.compress(Buffer.from(await response.arrayBuffer()))
+  const plain = Buffer.from(await response.arrayBuffer())
+  const isPublic = response.headers.get("cache-control")?.startsWith("public")
+  const body = await (isPublic ? documentIn(name, coding, plain) : coding.compress(plain))
   sent.set("content-length", String(body.length))
   return new Response(new Uint8Array(body), { status, statusText, headers: sent })
+}
+
+const maxDocuments = 64
+
+/** Anybody may request a public document any number of times, so each is compressed once a process. */
+function documentIn(name: string, { compress }: Coding, plain: Buffer): Promise<Buffer> {
+  const documents = singleton("compressed-documents", () => new Map<string, Promise<Buffer>>())
+  const key = `${name} ${createHash("sha1").update(plain).digest("hex")}`
+  if (!documents.has(key) && documents.size >= maxDocuments) documents.clear()
+  const compressed = documents.get(key) ?? compress(plain)
+  documents.set(key, compressed)
+  return compressed
 }
 
 /** Each chunk can be decoded when it arrives. The stream has its end only if the source has. */

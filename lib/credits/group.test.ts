@@ -175,6 +175,22 @@ test("if the connection is lost during a commit without effect, each call gets a
   expect(await transactionsOf(account, "reserve")).toEqual([1])
 })
 
+test("if the commit itself is refused, each statement of the group is executed alone", async () => {
+  const account = await customer()
+  const refusedOnce = loseOnce("COMMIT")
+  // As a deferred constraint does, which is checked at the commit.
+  const before: Act = async (text, client) => {
+    try {
+      await refusedOnce(text, client)
+    } catch {
+      await client.query("DO $$ BEGIN RAISE unique_violation; END $$")
+    }
+  }
+  observeTransactions({ before })
+  const calls = await whileLocked(account, () => many(4, () => call(account)))
+  expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true })))
+})
+
 const connectionLost = new Error("Connection terminated unexpectedly")
 
 function loseOnce(statement: string): Act {

@@ -98,7 +98,9 @@ async function execute(owner: OwnerId, members: Member[]): Promise<Member[]> {
   } catch (error) {
     // Closing the connection rolls back in any state.
     client.release(true)
-    if (!isCommitting) return executeEach(members)
+    // An ERROR of the commit, such as one of a deferred constraint, has rolled back, too.
+    const isRolledBack = error instanceof DatabaseError && error.severity === "ERROR"
+    if (!isCommitting || isRolledBack) return executeEach(members)
     rejectAll(
       executed.map(([member]) => member),
       new UnknownCommit(error),
