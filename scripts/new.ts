@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { Script } from "node:vm"
 import { writeMigration } from "./new-migration"
 import { format, runProgram } from "./package-program"
 import { root } from "./root"
@@ -53,19 +54,12 @@ for (const { kind, name, columns } of items) {
     fail(`prisma/schema.prisma has a model ${namesOf(name).One}, or a table ${name}.`)
   if (columns.length > 0 && !isTable(kind) && kind !== "form") fail(`A ${kind} has no columns.`)
   for (const column of columns) {
-    const given = [
-      "id",
-      "user_id",
-      "created_at",
-      ...columns.filter((other) => other !== column).map(({ name }) => name),
-    ]
-    if (given.includes(column.name)) fail(`The table ${name} has a column ${column.name} already.`)
+    const others = columns.filter((other) => other !== column).map(({ name }) => name)
+    if (["id", "user", "user_id", "created_at", "request_id", ...others].includes(column.name))
+      fail(`The name ${column.name} is taken in the table ${name}.`)
+    if (isReserved(column.field)) fail(`${column.name} is a reserved word of JavaScript.`)
   }
-  if (
-    (kind === "form" || kind === "deletion") &&
-    !tableOf(name) &&
-    !existsSync(join(root, `app/account/${namesOf(name).path}/page.tsx`))
-  )
+  if ((kind === "form" || kind === "deletion") && !tableOf(name) && !(await hasListPage(name)))
     fail(`Make the table first: npm run new -- table ${name}`)
 }
 for (const { kind, name, columns } of items) {
@@ -161,6 +155,22 @@ function columnOf(table: string, given: string): Column {
   const attributes = [`@default(${words[0]})`, ...mapped]
   const schema = one + capital(field)
   return { ...common, type: status.type, attributes, schema, cell: `<Status value={${field}} />`, status }
+}
+
+/** Whether the account has a page with the list of the table. */
+async function hasListPage(name: string): Promise<boolean> {
+  const page = await readFile(join(root, `app/account/${namesOf(name).path}/page.tsx`), "utf8").catch(() => "")
+  return page.includes("<ListView")
+}
+
+/** Fields become names of variables. */
+function isReserved(word: string): boolean {
+  try {
+    new Script(`"use strict"; async () => { const ${word} = 0 }`)
+    return false
+  } catch {
+    return true
+  }
 }
 
 function isName(text: string): boolean {

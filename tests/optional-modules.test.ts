@@ -45,8 +45,13 @@ test("in a changed copy, the types and imports hold, and the tests of the change
     await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/check-imports.ts"])
     await testChangedCopy(...changed, "--update")
     // Of several items none is written if one is refused.
-    const items = ["metered", "other", "form", "of_no_table"]
-    await expect(succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/new.ts", ...items])).rejects.toThrow("table first")
+    for (const [items, problem] of [
+      [["metered", "other", "form", "of_no_table"], "table first"],
+      [["metered", "other", "table", "others", "class:text"], "reserved word"],
+      [["metered", "other", "table", "others", "user:text"], "is taken"],
+      [["metered", "other", "deletion", "about"], "table first"],
+    ] as const)
+      await expect(succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/new.ts", ...items])).rejects.toThrow(problem)
     expect(existsSync(join(changedCopy, "app/api/v1/me/other"))).toBe(false)
   } finally {
     await rm(changedCopy, { recursive: true })

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Permission, Role } from "@/lib/permissions"
 import { root } from "@/scripts/root"
@@ -39,8 +39,12 @@ const inConsole = { sidebar: "administration" } as const
 const list = { ...inConsole, isList: true } as const
 const ofAccounts = { ...list, opens: account } as const
 
+/** A team writes its own start page. */
+const startPage = readFileSync(join(root, "app/page.tsx"), "utf8")
+const startHeading = /<h1\b[^>]*>\s*([^<{]*\S)\s*<\/h1>/.exec(startPage)?.[1] ?? /\S/
+
 const ours: readonly PageRow[] = [
-  { path: "/", access: "everyone", title: /\S/ },
+  { path: "/", access: "everyone", title: startHeading },
   { path: "/sign-in", access: "guests", title: "Sign in" },
   { path: "/sign-in/confirm", access: "second step", title: "Confirm your sign-in" },
   { path: "/sign-in/deletion", access: "second step", title: "Your account will be deleted" },

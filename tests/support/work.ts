@@ -1,7 +1,15 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { GET } from "@/app/api/v1/me/run/route"
 import { exampleBody } from "@/lib/api/documents/document"
+import { root } from "@/scripts/root"
 
 // The metered work of this product, which a team replaces. Tests send its example and read its maximum cost.
+
+const source = await readFile(join(root, "app/api/v1/me/run/route.ts"), "utf8")
+
+/** Whether the work has `store`: its settlement then takes more round trips than one. */
+export const storesResult = /^ {2}store\b/m.test(source)
 
 const { metered } = GET.endpoint
 const example = exampleBody(GET.endpoint)
