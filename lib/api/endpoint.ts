@@ -40,6 +40,7 @@ export type Call = {
   access: Access
   /** Also waits for the owner's turn. */
   withinDeadline: WithinDeadline
+  /** For statements that wait in the queue of `lib/credits/group.ts`: it takes the turns. */
   deadline: WithinDeadline
   draft: Draft
 }

@@ -28,8 +28,8 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
 /** In the order in which pages show them: `/api/v1/me/run` first. */
 export async function meteredEndpoints() {
   const metered = (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
-  const isMain = ({ path }: { path: string }) => path === "/api/v1/me/run"
-  return [...metered.filter(isMain), ...metered.filter((endpoint) => !isMain(endpoint))]
+  const place = ({ path }: { path: string }) => (path === "/api/v1/me/run" ? 0 : 1)
+  return metered.sort((one, other) => place(one) - place(other))
 }
 
 export type MeteredEndpoint = Awaited<ReturnType<typeof meteredEndpoints>>[number]
