@@ -1,5 +1,6 @@
 import { DatabaseError, type PoolClient, type QueryConfig, type QueryResult, type QueryResultRow } from "pg"
 import type { OwnerId } from "@/lib/authority/owner"
+import type { Abortable } from "@/lib/platform/postgres/deadline"
 import { pool } from "@/lib/platform/postgres/pool"
 import { waits } from "@/lib/platform/postgres/waits"
 import { inTurn, WaitingLine } from "@/lib/platform/queues/turns"
@@ -10,7 +11,7 @@ import { singleton } from "@/lib/singleton"
 
 const maxMembers = 20
 
-/** After this time a group takes no further statement. */
+/** Unless a single statement takes longer: as many statements as the last group could have executed in it follow. */
 const maxMs = 1_000
 
 /** The connection was lost after COMMIT was sent. The cause makes it a temporary error. */
@@ -25,10 +26,11 @@ type Member = {
   statement: QueryConfig
   runId: string | undefined
   settle: (outcome: Promise<QueryResult>) => void
-  signal: AbortSignal | undefined
+  signal: Abortable | undefined
 }
 
-type Group = { waiting: WaitingLine; next: Member[]; isBusy: boolean }
+/** `maxNext`: the number of statements in the next transaction. */
+type Group = { waiting: WaitingLine; next: Member[]; isBusy: boolean; maxNext: number }
 
 function groups(): Map<string, Group> {
   return singleton("groups", () => new Map())
@@ -45,10 +47,10 @@ function groups(): Map<string, Group> {
 export function executeGrouped<Row extends QueryResultRow>(
   owner: OwnerId,
   statement: QueryConfig,
-  { runId, signal }: { runId?: string; signal?: AbortSignal | undefined } = {},
+  { runId, signal }: { runId?: string; signal?: Abortable | undefined } = {},
 ): Promise<QueryResult<Row>> {
   if (signal?.aborted) return Promise.reject(signal.reason)
-  const group = groups().get(owner) ?? { waiting: new WaitingLine(), next: [], isBusy: false }
+  const group = groups().get(owner) ?? { waiting: new WaitingLine(), next: [], isBusy: false, maxNext: maxMembers }
   groups().set(owner, group)
   return new Promise((resolve, reject) => {
     const settle = (outcome: Promise<QueryResult>) => void outcome.then(resolve as never, reject)
@@ -62,16 +64,19 @@ async function empty(owner: OwnerId, group: Group): Promise<void> {
   group.isBusy = true
   while (!group.waiting.isEmpty) {
     await inTurn(owner, "close", async () => {
-      while (group.next.length < maxMembers && group.waiting.startNext());
+      while (group.next.length < group.maxNext && group.waiting.startNext());
       const members = group.next.splice(0)
-      for (let rest = members; rest.length > 0; ) rest = await execute(owner, rest)
+      const start = performance.now()
+      await execute(owner, members)
+      const inTime = Math.floor((members.length * maxMs) / (performance.now() - start))
+      group.maxNext = Math.max(1, Math.min(maxMembers, inTime))
     })
   }
   groups().delete(owner)
 }
 
-/** Settles each member or returns it. */
-async function execute(owner: OwnerId, members: Member[]): Promise<Member[]> {
+/** Sends all statements and the commit at once, and settles every member. */
+async function execute(owner: OwnerId, members: readonly Member[]): Promise<void> {
   if (members.length === 1) return executeEach(members)
   let client: PoolClient
   try {
@@ -79,47 +84,48 @@ async function execute(owner: OwnerId, members: Member[]): Promise<Member[]> {
   } catch (error) {
     return rejectAll(members, error)
   }
-  const executed: [Member, QueryResult][] = []
-  let isCommitting = false
-  try {
-    const start = performance.now()
-    // If this machine is lost in between, PostgreSQL would keep the account locked until TCP gives up.
-    await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${waits().response}`)
-    await lockRuns(client, owner, members)
-    for (const member of members) {
-      if (executed.length > 0 && performance.now() - start > maxMs) break
-      executed.push([member, await client.query(member.statement)])
-    }
-    isCommitting = true
-    await client.query("COMMIT")
-    client.release()
-    for (const [member, result] of executed) member.settle(Promise.resolve(result))
-    return members.slice(executed.length)
-  } catch (error) {
-    // Closing the connection rolls back in any state.
-    client.release(true)
-    // An ERROR of the commit, such as one of a deferred constraint, has rolled back, too.
-    const isRolledBack = error instanceof DatabaseError && error.severity === "ERROR"
-    if (!isCommitting || isRolledBack) return executeEach(members)
-    rejectAll(
-      executed.map(([member]) => member),
-      new UnknownCommit(error),
-    )
-    return members.slice(executed.length)
+  // If this machine is lost in between, PostgreSQL would keep the account locked until TCP gives up.
+  const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${waits().response}`
+  const opening = [client.query(begin), ...lockRuns(client, owner, members)]
+  const executing = members.map(({ statement }) => client.query(statement))
+  const committing = client.query("COMMIT")
+  const [[opened], executed, [commit]] = await Promise.all([
+    Promise.allSettled(opening),
+    Promise.allSettled(executing),
+    Promise.allSettled([committing]),
+  ])
+  client.release(commit.status === "rejected")
+  if (commit.status === "fulfilled" && commit.value.command === "COMMIT") {
+    for (const [index, { settle }] of members.entries()) settle(executing[index] as Promise<QueryResult>)
+  } else if (commit.status === "fulfilled" || isRolledBack(opened, executed, commit.reason)) {
+    await executeEach(members)
+  } else {
+    rejectAll(members, new UnknownCommit(commit.reason))
   }
 }
 
+type Outcome = PromiseSettledResult<unknown> | undefined
+
+/** Whether it is certain, although the commit failed. */
+function isRolledBack(opened: Outcome, executed: readonly Outcome[], error: unknown): boolean {
+  // As of a deferred constraint. After a FATAL error, the commit may have taken effect.
+  if (error instanceof DatabaseError && error.severity === "ERROR") return true
+  // Without the transaction, the other statements would have taken effect.
+  if (opened?.status !== "fulfilled") return false
+  return executed.some((outcome) => outcome?.status === "rejected" && outcome.reason instanceof DatabaseError)
+}
+
 /** A statement that closes a run locks the run before the account, so a group locks all its runs first. */
-async function lockRuns(client: PoolClient, owner: OwnerId, members: readonly Member[]): Promise<void> {
+function lockRuns(client: PoolClient, owner: OwnerId, members: readonly Member[]): Promise<unknown>[] {
   const runIds = members.flatMap(({ runId }) => runId ?? [])
   // A single one goes first anyway.
-  if (runIds.length < 2) return
+  if (runIds.length < 2) return []
   const text = "SELECT FROM runs WHERE id = ANY ($1::uuid[]) AND user_id = $2 ORDER BY id FOR UPDATE"
-  await client.query({ name: "lock-runs", text, values: [runIds, owner] })
+  return [client.query({ name: "lock-runs", text, values: [runIds, owner] })]
 }
 
 /** No member is refused because of another one. */
-async function executeEach(members: readonly Member[]): Promise<[]> {
+async function executeEach(members: readonly Member[]): Promise<void> {
   for (const [index, { statement, settle, signal }] of members.entries()) {
     if (signal?.aborted) {
       settle(Promise.reject(signal.reason))
@@ -134,10 +140,8 @@ async function executeEach(members: readonly Member[]): Promise<[]> {
     // Without PostgreSQL, each attempt would take until its timeout.
     if (error && !(error instanceof DatabaseError)) return rejectAll(members.slice(index + 1), error)
   }
-  return []
 }
 
-function rejectAll(members: readonly Member[], error: unknown): [] {
+function rejectAll(members: readonly Member[], error: unknown): void {
   for (const { settle } of members) settle(Promise.reject(error))
-  return []
 }

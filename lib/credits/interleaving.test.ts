@@ -137,13 +137,21 @@ async function interleave(
     new Promise((resolve, reject) => {
       scheduler.scheduleSequence([{ label, builder: () => task().then(resolve, reject) }])
     })
-  const send = async (database: Pool | PoolClient, statement: QueryConfig | string, values?: unknown[]) => {
-    const fault = nextFault()
-    if (fault !== "none") faulty = true
-    if (fault === "not sent") throw connectionLost
-    const response = await database.query(statement, values)
-    if (fault === "response lost") throw connectionLost
-    return response
+  // Statements that are sent after a lost response may take effect, too, until one is not sent.
+  const send = async (
+    database: Pool | PoolClient,
+    statement: QueryConfig | string,
+    values?: unknown[],
+    connection: { fault: Fault } = { fault: "none" },
+  ) => {
+    if (connection.fault !== "not sent") {
+      const fault = nextFault()
+      if (fault !== "none") connection.fault = fault
+    }
+    if (connection.fault === "none") return database.query(statement, values)
+    faulty = true
+    if (connection.fault === "response lost") await database.query(statement, values).catch(() => {})
+    throw connectionLost
   }
   const labelOf = (statement: QueryConfig | string) =>
     typeof statement === "string" ? statement : (statement.name ?? statement.text)
@@ -156,19 +164,28 @@ async function interleave(
     const released = new Promise<void>((resolve) => {
       endStep = resolve
     })
+    const connection = { fault: "none" as Fault }
     let holdsLocks = false
+    const execute = (statement: QueryConfig | string) => {
+      if (holdsLocks) return send(client, statement, undefined, connection)
+      if (typeof statement === "string")
+        return schedule(statement, () => send(client, statement, undefined, connection))
+      holdsLocks = true
+      return new Promise((resolve, reject) => {
+        const builder = () =>
+          send(client, statement, undefined, connection)
+            .then(resolve, reject)
+            .then(() => released)
+        scheduler.scheduleSequence([{ label: labelOf(statement), builder }])
+      })
+    }
+    let before: Promise<unknown> = Promise.resolve()
     return {
+      // A group sends its statements at once, and PostgreSQL executes them in this order.
       query(statement: QueryConfig | string) {
-        if (holdsLocks) return send(client, statement)
-        if (typeof statement === "string") return schedule(statement, () => send(client, statement))
-        holdsLocks = true
-        return new Promise((resolve, reject) => {
-          const builder = () =>
-            send(client, statement)
-              .then(resolve, reject)
-              .then(() => released)
-          scheduler.scheduleSequence([{ label: labelOf(statement), builder }])
-        })
+        const executed = before.then(() => execute(statement))
+        before = executed.catch(() => {})
+        return executed
       },
       release(error?: boolean) {
         client.release(error)

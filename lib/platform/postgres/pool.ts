@@ -15,6 +15,8 @@ export function pool(): Pool {
       connectionTimeoutMillis: waits().connection,
       statement_timeout: waits().statement,
       query_timeout: waits().response,
+      // A client that is given several statements sends them at once: lib/credits/group.ts.
+      pipeline: true,
       // Otherwise a process that has nothing more to do exits ten seconds later.
       allowExitOnIdle: true,
     }
