@@ -50,7 +50,8 @@ const codings: Readonly<Record<string, Coding>> = {
  */
 export async function compress({ method, headers }: IncomingMessage, response: Response): Promise<Response> {
   const length = response.headers.get("content-length")
-  if (response.status !== 200 || response.body === null || (length !== null && Number(length) < minLength))
+  // The body comes last: to read it makes a stream of it.
+  if (response.status !== 200 || (length !== null && Number(length) < minLength) || response.body === null)
     return response
   const name = acceptedBy(headers["accept-encoding"])
   const coding = name && codings[name]

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http"
+import { FastResponse } from "srvx/node"
 import { isOfApi, recordRequest } from "@/lib/platform/http/access-log"
 import { transportSecurity } from "@/lib/platform/http/https"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
@@ -120,7 +121,10 @@ async function responseOf(draft: Draft, requestId: string, work: () => Promise<B
   }
 }
 
-/** Content-Length avoids chunked encoding, and gives HEAD the length of the GET response. */
+/**
+ * Content-Length avoids chunked encoding, and gives HEAD the length of the GET response. Our listener sends the text of a
+ * FastResponse as it is; Node's own Response makes a stream of it.
+ */
 function createResponse(
   status: number,
   headers: ResponseHeaders,
@@ -128,7 +132,7 @@ function createResponse(
 ): Response {
   if (body === null) delete headers["content-type"]
   else if (typeof body === "string") headers["content-length"] = String(Buffer.byteLength(body))
-  return new Response(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
+  return new FastResponse(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
 }
 
 export function refusalFor(error: unknown, requestId: string): Refusal {

@@ -1,6 +1,7 @@
 import type { Pool } from "pg"
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/authority/owner"
+import type { Abortable } from "@/lib/platform/postgres/deadline"
 import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
 import { inTurn } from "@/lib/platform/queues/turns"
@@ -139,7 +140,7 @@ type KeyHolder = {
 }
 
 /** @param signal aborts the wait for other calls of the account */
-export async function reserve(request: ReserveRequest, signal?: AbortSignal): Promise<ReserveResult> {
+export async function reserve(request: ReserveRequest, signal?: Abortable): Promise<ReserveResult> {
   let violation: unknown
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -157,7 +158,7 @@ export async function reserve(request: ReserveRequest, signal?: AbortSignal): Pr
 /** `violation` is the idempotency key's if the key has a holder, and otherwise another value's. */
 type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
 
-async function tryReserve(request: ReserveRequest, signal?: AbortSignal): Promise<Attempt> {
+async function tryReserve(request: ReserveRequest, signal?: Abortable): Promise<Attempt> {
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
   const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, address]
@@ -186,7 +187,7 @@ async function findReservation(owner: OwnerId, runId: string, error: UnknownComm
 /** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */
 async function findRefusal(
   request: ReserveRequest,
-  signal?: AbortSignal,
+  signal?: Abortable,
 ): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const values = [owner, idempotencyKey, idempotencyHours, keyId, address, keyHold !== undefined]

@@ -1,4 +1,5 @@
 import type { DatabaseError, PoolClient, QueryConfig, QueryResult, QueryResultRow } from "pg"
+import type { Abortable } from "@/lib/platform/postgres/deadline"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import type { Statement } from "@/lib/platform/postgres/page"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -7,7 +8,7 @@ import { waits } from "@/lib/platform/postgres/waits"
 const maxStatements = 5
 
 /** `deadline`: after it no statement is started, and the transaction is rolled back. */
-export type Stored = { statements: readonly Statement[]; deadline: AbortSignal }
+export type Stored = { statements: readonly Statement[]; deadline: Abortable }
 
 /** @throws TypeError if the value is not a list of statements: a bug in the endpoint */
 export function readStatements(value: unknown): readonly Statement[] {
