@@ -15,6 +15,7 @@ import { root } from "@/scripts/root"
 import { sessionCookie } from "@/tests/support/client"
 import { createSession, createUser, grantCredits } from "@/tests/support/factories"
 import { stopAtExit } from "@/tests/support/lifecycle"
+import { ownerPool } from "@/tests/support/owner"
 
 /** The environment of a server: its database and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
@@ -116,7 +117,7 @@ export async function createKeys(surface: Surface, role: string, accounts = 1): 
   return secrets
 }
 
-/** The CPU time that a process and its descendants have used, from fields 4, 14 and 15 of /proc/pid/stat (Linux only). */
+/** The CPU time that a process and its descendants have used, from fields 4 and 14 to 17 of /proc/pid/stat (Linux only). */
 export async function cpuMsOf(pid = 0): Promise<number> {
   const processes = new Map<number, { parent: number; ticks: number }>()
   for (const entry of await readdir("/proc")) {
@@ -124,12 +125,20 @@ export async function cpuMsOf(pid = 0): Promise<number> {
     const stat = await readFile(`/proc/${entry}/stat`, "utf8").catch(() => "")
     // The name, field 2, may contain any character; it ends at the last parenthesis.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    processes.set(Number(entry), { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) })
+    processes.set(Number(entry), {
+      parent: Number(fields[1]),
+      ticks: fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0),
+    })
   }
   const isInTree = (id: number): boolean => id === pid || (id > 1 && isInTree(processes.get(id)?.parent ?? 0))
   const ticks = [...processes].map(([id, process]) => (isInTree(id) ? process.ticks : 0))
   // A clock tick is 10 ms on every Linux that Node supports.
   return 10 * ticks.reduce((sum, count) => sum + count, 0)
+}
+
+export async function databasePid(): Promise<number> {
+  const { rows } = await ownerPool().query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid")
+  return rows[0].pid
 }
 
 export async function printConditions(...more: string[]): Promise<void> {
