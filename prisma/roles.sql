@@ -124,6 +124,8 @@ GRANT SELECT, INSERT, UPDATE ON daily_sums TO :"role"; -- the sweeper folds chan
 GRANT SELECT, INSERT, DELETE ON active_days TO :"role"; -- come with a run, and go if it is moved
 GRANT SELECT, INSERT, UPDATE, DELETE ON buying_days TO :"role"; -- come with a paid order, and go if it is no longer paid
 GRANT SELECT, INSERT, UPDATE ON customers TO :"role"; -- accounts that subscribed or bought
+GRANT SELECT, INSERT, UPDATE, DELETE ON key_request_changes TO :"role"; -- added by a trigger, and folded into the next three
+GRANT SELECT, UPDATE ON key_requests_folded TO :"role"; -- the time of the last fold
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_request_sums TO :"role"; -- dropped with the days of the request log
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_usage TO :"role"; -- kept for 400 days
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept until 400 days after the end of the key; addresses go with an erased account
@@ -155,6 +157,7 @@ GRANT EXECUTE ON FUNCTION daily_facts(runs) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION daily_facts(subscriptions) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION daily_facts(users) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION daily_facts(waitlist_entries) TO :"role"; -- sums
+GRANT EXECUTE ON FUNCTION fold_key_requests() TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION folded(text) TO :"role"; -- search, and its indexes
 GRANT EXECUTE ON FUNCTION plan_of(uuid) TO :"role"; -- an index of orders, and their filter
 GRANT EXECUTE ON FUNCTION reconcile_active_day(uuid, date) TO :"role"; -- sums

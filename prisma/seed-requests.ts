@@ -7,6 +7,8 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
+export const foldAll = "DO $$ BEGIN WHILE fold_key_requests() > 0 LOOP END LOOP; END $$"
+
 /** As many days as the log shows by default. */
 const loggedDays = 30
 
@@ -53,6 +55,7 @@ export async function seedRequests(database: PoolClient, demo: readonly Story[],
        AND NOT EXISTS (SELECT FROM key_requests WHERE key_id = k.id)`,
     [new Date(start), new Date(end - 1)],
   )
+  await database.query(foldAll)
   // The database gives usage random ids.
   await database.query(`UPDATE key_usage SET id = ${uuidOf("concat(key_id, unit, extract(epoch FROM created_at))")}`)
 }

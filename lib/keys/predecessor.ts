@@ -1,4 +1,5 @@
 import { pool } from "@/lib/platform/postgres/pool"
+import { countedUsage } from "@/lib/platform/postgres/request-sums"
 import type { ListedKey } from "./data"
 
 export type Predecessor = Pick<ListedKey, "id" | "start" | "lastUsedAt"> & { expiresAt: Date; use: PredecessorUse }
@@ -45,7 +46,7 @@ const usualUse = {
            1000 * coalesce(extract(epoch FROM max(gap)), 0)::float8 AS "longestGapMs"
     FROM (
       SELECT key_id, created_at, created_at - lag(created_at) OVER (PARTITION BY key_id ORDER BY created_at) AS gap
-      FROM key_usage WHERE key_id = ANY ($1::uuid[]) AND unit = 'hour' AND requests + unlogged > 0) hours
+      FROM ${countedUsage} counted WHERE key_id = ANY ($1::uuid[]) AND unit = 'hour' AND requests + unlogged > 0) hours
     GROUP BY key_id`,
 }
 

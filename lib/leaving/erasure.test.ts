@@ -332,14 +332,21 @@ test("more rows than a batch are erased", async () => {
     `INSERT INTO key_reach SELECT $1, '/api/v1/me', '203.0.113.' || n, 1, 0, 1, now(), now() FROM generate_series(1, 2100) n`,
     [leaver.keys[0]?.id],
   )
+  // A change that is not folded yet.
+  await pool().query(
+    `INSERT INTO key_request_changes SELECT $1, $2, now(), '/api/v1/me', 200, '203.0.113.9', 0, 0, 0, 0, 0, 0, 0, now(), now()`,
+    [leaver.keys[0]?.id, id],
+  )
   const kept = await books(id)
   await eraseCompletely(leaver)
   expect(await db().feedback.count({ where: { userId: id, message: "Deleted" } })).toBe(1202)
   expect(await books(id)).toEqual(kept)
-  const { rows } = await pool().query("SELECT DISTINCT address FROM key_reach WHERE key_id = ANY ($1)", [
-    leaver.keys.map(({ id }) => id),
-  ])
-  expect(rows).toEqual([{ address: "others" }])
+  for (const table of ["key_reach", "key_request_changes"]) {
+    const { rows } = await pool().query(`SELECT DISTINCT address FROM ${table} WHERE key_id = ANY ($1)`, [
+      leaver.keys.map(({ id }) => id),
+    ])
+    expect(rows).toEqual([{ address: "others" }])
+  }
 })
 
 test("more keys than a batch are revoked, and neither they nor an account that fails hold up the others", async () => {

@@ -280,6 +280,31 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       request_id: [own, kept("As the address: it is dropped after REQUEST_LOG_DAYS.")],
     },
   },
+  key_request_changes: {
+    rows: ofUser,
+    file: without("What requests of the last seconds add to usage.json and key-addresses.json."),
+    erasure: {
+      statement:
+        "UPDATE key_request_changes SET address = 'others' WHERE user_id = $1::uuid AND address NOT IN ('unknown', 'others')",
+    },
+    columns: {
+      key_id: [noFile, id],
+      user_id: [noFile, id],
+      hour: [noFile, time],
+      route: [noFile, choice],
+      status: [noFile, figure],
+      address: [noFile, sql("'others'")],
+      requests: [noFile, figure],
+      rows: [noFile, figure],
+      credits: [noFile, figure],
+      under_10_ms: [noFile, figure],
+      under_50_ms: [noFile, figure],
+      under_250_ms: [noFile, figure],
+      under_1000_ms: [noFile, figure],
+      first_at: [noFile, time],
+      last_at: [noFile, time],
+    },
+  },
   key_reach: {
     rows: `key_id ${ofOwnKeys}`,
     file: { name: "key-addresses", about: "from which IP addresses your keys were used, since they were created" },

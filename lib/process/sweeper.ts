@@ -7,6 +7,7 @@ import { remindOfExpiry } from "@/lib/keys/reminders"
 import { eraseDueAccounts } from "@/lib/leaving/erasure"
 import { foldDailyChanges } from "@/lib/platform/postgres/daily-sums"
 import { pool } from "@/lib/platform/postgres/pool"
+import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { log } from "@/lib/platform/telemetry/log"
 import { metrics } from "@/lib/platform/telemetry/metrics"
 import { dropOldRequests } from "@/lib/request-log/retention"
@@ -23,7 +24,10 @@ export const jobs = {
   reservations: { everyMs: 10_000, run: releaseOverdue },
   daily_sums: {
     everyMs: 10_000,
-    run: async (database) => `${await foldDailyChanges(database)} changes folded into the daily sums`,
+    run: async (database) => {
+      await foldRequestSums(database)
+      return `${await foldDailyChanges(database)} changes folded into the daily sums`
+    },
   },
   request_log: {
     everyMs: 600_000,

@@ -1,5 +1,6 @@
 import type { OwnerId } from "@/lib/authority/owner"
 import { pool } from "@/lib/platform/postgres/pool"
+import { countedUsage } from "@/lib/platform/postgres/request-sums"
 
 /** Since the start of the month (UTC). */
 export type KeyMonth = { id: string; name: string; start: string; requests: number; credits: number }
@@ -9,7 +10,7 @@ const statement = {
   text: `
     SELECT id, name, start, requests::float8, credits::float8, (sum(requests) OVER ())::float8 AS total
     FROM api_keys JOIN (
-      SELECT key_id, sum(requests) AS requests, sum(credits) AS credits FROM key_usage
+      SELECT key_id, sum(requests) AS requests, sum(credits) AS credits FROM ${countedUsage} counted
       WHERE user_id = $1 AND unit = 'day' AND created_at >= date_trunc('month', now(), 'UTC') GROUP BY key_id
     ) used ON id = key_id
     WHERE requests > 0

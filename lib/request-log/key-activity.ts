@@ -1,4 +1,5 @@
 import { db, snapshot } from "@/lib/platform/postgres/prisma"
+import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 
 type Requests = {
   requests: number
@@ -37,6 +38,7 @@ const maxEntries = 10_000
 type Row = Reached & { level: number; route: string; address: string; parts: number }
 
 export async function findKeyActivity(keyId: string): Promise<KeyActivity> {
+  await foldRequestSums()
   const [[log], found] = await snapshot(
     db().$queryRaw<[Pick<KeyActivity, "readAt" | "logStartedAt" | "unlogged">]>`
       SELECT now() AS "readAt", (SELECT min(first_at) FROM key_reach) AS "logStartedAt",
@@ -74,6 +76,8 @@ function numbersOf({ requests, errors, rows, firstAt, lastAt }: Row): Reached {
 
 export async function countRequests(keyId: string): Promise<number> {
   const [{ requests }] = await db().$queryRaw<[{ requests: number }]>`
-    SELECT coalesce(sum(requests), 0)::float8 AS requests FROM key_reach WHERE key_id = ${keyId}::uuid`
+    SELECT coalesce(sum(requests), 0)::float8 AS requests FROM (
+      SELECT requests FROM key_reach WHERE key_id = ${keyId}::uuid
+      UNION ALL SELECT requests FROM key_request_changes WHERE key_id = ${keyId}::uuid) counted`
   return requests
 }

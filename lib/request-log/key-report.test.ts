@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { usageDays } from "@/lib/keys/choices"
 import { pool } from "@/lib/platform/postgres/pool"
+import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
@@ -29,6 +30,7 @@ async function keyWith(requests: readonly Partial<Entry>[]) {
     pool(),
     requests.map((request) => requestWith(key, { ...given, ...request })),
   )
+  await foldRequestSums()
   return key
 }
 
@@ -109,6 +111,7 @@ describe("the activity of a key", () => {
       from(outsider, orders, 2),
       from("192.0.2.10", orders, 3),
     ])
+    await foldRequestSums()
     await writeEntries(pool(), [from("192.0.2.11", orders, 4)])
     const { total, entries } = await findKeyActivity(key.id)
     expect(total).toMatchObject({ requests: 10_004, rows: 10, entries: 10_001 })

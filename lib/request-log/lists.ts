@@ -2,6 +2,7 @@ import { z } from "zod"
 import { usageDays } from "@/lib/keys/choices"
 import { dailyTotal, totalFrom } from "@/lib/platform/postgres/daily-sums"
 import { columnName, findIn, type Page, type Range, type Selection } from "@/lib/platform/postgres/page"
+import { countedSums, foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import { firstLoggedDay } from "./retention"
@@ -37,7 +38,7 @@ export const requestFilters = { keyId: id, route, status: integer(100, 599) }
 const daily = dailyTotal("key_requests")
 const hourly = totalFrom({
   table: "key_requests",
-  sums: "key_request_sums",
+  sums: countedSums,
   bucket: "hour",
   ms: 3_600_000,
   startOf: (time) => `date_trunc('hour', ${time}::timestamptz, 'UTC')`,
@@ -111,6 +112,12 @@ const usage = findIn({
 })
 
 export const findUsage = {
-  page: ({ unit = "day", ...where }: Partial<Usage>, page: Page) => usage.page({ ...where, unit }, page),
-  all: ({ unit = "day", ...where }: Partial<Usage>, selection: Selection) => usage.all({ ...where, unit }, selection),
+  page: async ({ unit = "day", ...where }: Partial<Usage>, page: Page) => {
+    await foldRequestSums()
+    return usage.page({ ...where, unit }, page)
+  },
+  all: async ({ unit = "day", ...where }: Partial<Usage>, selection: Selection) => {
+    await foldRequestSums()
+    return usage.all({ ...where, unit }, selection)
+  },
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod"
 import { pool } from "@/lib/platform/postgres/pool"
+import { countedSums, countedUsage } from "@/lib/platform/postgres/request-sums"
 import type { usageUnit } from "./lists"
 import { firstLoggedDay } from "./retention"
 
@@ -18,10 +19,12 @@ const usage = {
   name: "usage-of-key",
   text: `
     WITH current AS (SELECT date_trunc($2::text, now(), 'UTC') AS last, CASE $2 WHEN 'day' THEN interval '24 hours' ELSE '1 hour' END AS step)
-    SELECT period AS "startsAt", ${usageColumns.map((column) => `coalesce(${column}, 0)::float8 AS ${column}`).join(", ")}
+    SELECT period AS "startsAt", ${usageColumns.map((column) => `coalesce(sum(${column}), 0)::float8 AS ${column}`).join(", ")}
     FROM current, generate_series(last - step * ($3::int - 1), last, step) period
-    LEFT JOIN key_usage ON key_id = $1 AND unit = $2::usage_unit AND created_at = period
-    ORDER BY period`,
+    LEFT JOIN (
+      SELECT * FROM ${countedUsage} counted, current
+      WHERE key_id = $1 AND unit = $2::usage_unit AND created_at >= last - step * ($3::int - 1)) used ON created_at = period
+    GROUP BY period ORDER BY period`,
 }
 
 /** Oldest first; includes periods without a request. */
@@ -60,8 +63,8 @@ export async function failuresOf(keyId: string): Promise<Failure[]> {
 }
 
 const seenBy = {
-  key: "SELECT DISTINCT route, status FROM key_request_sums WHERE key_id = $1 AND hour >= $2 ORDER BY route, status",
-  owner: "SELECT DISTINCT route, status FROM key_request_sums WHERE user_id = $1 AND hour >= $2 ORDER BY route, status",
+  key: `SELECT DISTINCT route, status FROM ${countedSums} counted WHERE key_id = $1 AND hour >= $2 ORDER BY route, status`,
+  owner: `SELECT DISTINCT route, status FROM ${countedSums} counted WHERE user_id = $1 AND hour >= $2 ORDER BY route, status`,
 } as const
 
 export async function seenOf(of: keyof typeof seenBy, id: string): Promise<{ routes: string[]; statuses: number[] }> {

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from "vitest"
 import { usageDays } from "@/lib/keys/choices"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
@@ -22,6 +23,7 @@ async function keyUsedAt(...times: readonly Date[]) {
     pool(),
     times.map((createdAt) => requestWith(key, { createdAt })),
   )
+  await foldRequestSums()
   return { keyId: key.id }
 }
 

@@ -5,15 +5,17 @@ import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { foldDailyChanges } from "@/lib/platform/postgres/daily-sums"
 import { pool } from "@/lib/platform/postgres/pool"
+import { countedSums, countedUsage, foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { ownerPool } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
+import { countRequests } from "./key-activity"
 import { findRequests, findUsage } from "./lists"
 import { dropOldRequests, firstLoggedDay } from "./retention"
 import { type Entry, writeEntries } from "./write"
 
-// Several processes write batches at once; some are repeated, some fail and some meet the end of a day. Old days are
-// dropped between them. At every commit the sums and totals must equal the logged rows.
+// Several processes write batches at once; some are repeated, some fail and some meet the end of a day. Changes are
+// folded and old days are dropped between them. At every commit the sums and totals must equal the logged rows.
 // `REQUEST_LOG_SEQUENCES=500 npx vitest run lib/request-log/sums.model.test.ts` tests more sequences.
 const numRuns = Number(process.env.REQUEST_LOG_SEQUENCES || (isLong ? 100 : 4))
 const timeLimit = numRuns * 3_000
@@ -64,6 +66,7 @@ const kinds = [
   { weight: 1, arbitrary: batches.map((all) => ({ kind: "fail", batches: all }) as const) },
   { weight: 1, arbitrary: fc.constant({ kind: "drop" } as const) },
   { weight: 1, arbitrary: fc.constant({ kind: "fold" } as const) },
+  { weight: 2, arbitrary: batches.map((all) => ({ kind: "write after a while", batches: all }) as const) },
 ]
 
 const step = fc.oneof(...kinds)
@@ -75,6 +78,11 @@ const everyKind: Step[] = kinds.flatMap(({ arbitrary }) => fc.sample<Step>(arbit
 
 async function perform(change: Step): Promise<Entry[]> {
   switch (change.kind) {
+    case "write after a while":
+      // So that one of the writers folds while the others write.
+      await database.query("SELECT setval('key_requests_folded', 0)")
+      await Promise.all(change.batches.map((entries) => writeEntries(database, entries)))
+      return change.batches.flat()
     case "write":
       await Promise.all(change.batches.map((entries) => writeEntries(database, entries)))
       return change.batches.flat()
@@ -92,7 +100,7 @@ async function perform(change: Step): Promise<Entry[]> {
       await dropOldRequests(database)
       return []
     case "fold":
-      await foldDailyChanges(database)
+      await Promise.all([foldDailyChanges(database), foldRequestSums(database), foldRequestSums(database)])
       return []
   }
 }
@@ -102,12 +110,13 @@ test("at every commit, sums, usage, reach and totals equal the logged rows", {
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
-      await ownerPool().query("TRUNCATE key_requests, key_request_sums, key_usage, key_reach")
+      await ownerPool().query("TRUNCATE key_requests, key_request_changes, key_request_sums, key_usage, key_reach")
       const written: Entry[] = []
       for (const change of steps) {
         written.push(...(await perform(change)))
         await compare(written)
       }
+      await compareFolded(written)
     }),
     { numRuns, seed, endOnFailure: true, examples: [[everyKind]] },
   )
@@ -123,7 +132,8 @@ async function compare(written: readonly Entry[]): Promise<void> {
     `SELECT count(*)::int AS wrong FROM
        (SELECT key_id, user_id, date_trunc('hour', created_at, 'UTC') AS hour, route, status, count(*) AS n
         FROM key_requests WHERE created_at >= $1 GROUP BY 1, 2, 3, 4, 5) r
-       FULL JOIN (SELECT * FROM key_request_sums WHERE hour >= $1) s USING (key_id, user_id, hour, route, status)
+       FULL JOIN (SELECT key_id, user_id, hour, route, status, sum(n) AS n FROM ${countedSums} counted WHERE hour >= $1
+         GROUP BY 1, 2, 3, 4, 5) s USING (key_id, user_id, hour, route, status)
      WHERE r.n IS DISTINCT FROM s.n`,
     [first],
   )
@@ -155,6 +165,38 @@ async function compare(written: readonly Entry[]): Promise<void> {
     }
   }
 
+  const { rows: used } = await database.query(
+    `SELECT unit, sum(requests)::int AS requests, sum(errors)::int AS errors, sum(rows)::int AS rows, sum(credits)::int AS credits,
+            sum(under_10_ms)::int AS fast, sum(under_50_ms + under_250_ms + under_1000_ms)::int AS slower
+     FROM ${countedUsage} counted GROUP BY unit ORDER BY unit`,
+  )
+  const all = totalsOf(written)
+  expect(used).toEqual(
+    written.length > 0
+      ? [
+          { unit: "hour", ...all },
+          { unit: "day", ...all },
+        ]
+      : [],
+  )
+  for (const { keyId } of keys) {
+    expect(await countRequests(keyId)).toBe(written.filter((row) => row.keyId === keyId).length)
+  }
+}
+
+function totalsOf(written: readonly Entry[]) {
+  const sum = (field: "rows" | "credits") => written.reduce((all, row) => all + row[field], 0)
+  return {
+    requests: written.length,
+    errors: written.filter(({ status }) => status >= 400).length,
+    rows: sum("rows"),
+    credits: sum("credits"),
+    fast: written.filter(({ ms }) => ms < 10).length,
+    slower: written.filter(({ ms }) => ms >= 10 && ms < 1_000).length,
+  }
+}
+
+async function compareFolded(written: readonly Entry[]): Promise<void> {
   for (const unit of ["hour", "day"] as const) {
     const { rows, total } = await findUsage.page({ unit }, { limit: 500, offset: 0, order: "desc" })
     expect(total).toBe(rows.length)

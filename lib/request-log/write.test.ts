@@ -5,7 +5,9 @@ import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
 import { usageDays } from "@/lib/keys/choices"
 import { newSecret } from "@/lib/keys/secret"
+import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { metrics } from "@/lib/platform/telemetry/metrics"
 import { singletons } from "@/lib/singleton"
 import type { Surface } from "@/lib/surfaces"
@@ -28,6 +30,12 @@ async function caller(surface: Surface, overrides: Partial<Parameters<typeof cre
       }),
     )
   return { user, key, secret, send }
+}
+
+async function usageOf(keyId: string | { in: string[] }, unit: "day" | "hour") {
+  await drainRequestLog()
+  await foldRequestSums()
+  return db().keyUsage.findMany({ where: { keyId, unit } })
 }
 
 async function logged(keyId: string) {
@@ -117,7 +125,7 @@ test("of the failed requests with a key, 300 a minute are logged and the others 
   const { key, send } = await caller("user", { requestsPerMinute: 1 })
   for (let i = 0; i < 320; i++) await send(readAccount, "/api/v1/me")
   const entries = await logged(key.id)
-  const usage = await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })
+  const usage = await usageOf(key.id, "day")
   const requests = usage.reduce((sum, day) => sum + Number(day.requests), 0)
   const unlogged = usage.reduce((sum, day) => sum + Number(day.unlogged), 0)
   expect(entries).toHaveLength(requests)
@@ -138,8 +146,7 @@ test.each([
     const failed = requestWith(key, { createdAt: new Date(), status: 401, address: address(number) })
     for (let i = 0; i < 100; i++) logRequest(failed)
   }
-  await drainRequestLog()
-  const usage = await db().keyUsage.findMany({ where: { keyId, unit: "day" } })
+  const usage = await usageOf(keyId, "day")
   const sum = (of: "requests" | "unlogged") => usage.reduce((all, day) => all + Number(day[of]), 0)
   expect([sum("requests"), sum("unlogged")]).toEqual([300, 100])
   expect(await db().keyRequest.count({ where: { keyId } })).toBe(300)
@@ -150,9 +157,7 @@ test("a request with a key that ended too long ago for the log is counted", asyn
   const { key, send } = await caller("user", { createdAt: ended, revokedAt: ended })
   expect((await send(readAccount, "/api/v1/me")).status).toBe(401)
   expect(await logged(key.id)).toEqual([])
-  expect(await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })).toMatchObject([
-    { requests: 0n, unlogged: 1n },
-  ])
+  expect(await usageOf(key.id, "day")).toMatchObject([{ requests: 0n, unlogged: 1n }])
 })
 
 test("a request without a key that exists is not logged", async () => {
@@ -174,8 +179,21 @@ test("entries that the database refuses are counted, and later ones are written"
   }
   await send(readAccount, "/api/v1/me")
   expect(await logged(key.id)).toHaveLength(1)
-  const day = await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })
-  expect(day).toMatchObject([{ requests: 1n, unlogged: 1n }])
+  expect(await usageOf(key.id, "day")).toMatchObject([{ requests: 1n, unlogged: 1n }])
+})
+
+test("a writer folds the changes of all requests into the sums, at most every five seconds", async () => {
+  const { key, send } = await caller("user")
+  const unfolded = async () => {
+    await send(readAccount, "/api/v1/me")
+    await drainRequestLog()
+    return (await pool().query("SELECT FROM key_request_changes WHERE key_id = $1", [key.id])).rowCount
+  }
+  await pool().query("SELECT setval('key_requests_folded', extract(epoch FROM now())::bigint)")
+  expect([await unfolded(), await unfolded()]).toEqual([1, 2])
+  await pool().query("SELECT setval('key_requests_folded', extract(epoch FROM now())::bigint - 6)")
+  expect(await unfolded()).toBe(0)
+  expect(await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })).toMatchObject([{ requests: 3n }])
 })
 
 /** Runs `act` with a log that no shutdown drains, while PostgreSQL cannot store it. */
@@ -204,11 +222,7 @@ test("while the log is locked, no response waits, 10,000 requests are held, and 
     const waited = Array.from({ length: 10_049 }, () => logRequest(request)).filter(Boolean)
     expect(waited).toEqual([])
   })
-  const hour = async () => {
-    await drainRequestLog()
-    return db().keyUsage.findMany({ where: { keyId: key.id, unit: "hour" } })
-  }
-  await expect.poll(hour).toMatchObject([{ requests: 10_000n, unlogged: 50n }])
+  await expect.poll(() => usageOf(key.id, "hour")).toMatchObject([{ requests: 10_000n, unlogged: 50n }])
   expect(await logged(key.id)).toHaveLength(10_000)
   expect(await unlogged()).toBe(before + 50)
 })

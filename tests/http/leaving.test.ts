@@ -8,6 +8,7 @@ import { cookieName } from "@/lib/platform/http/cookies"
 import { cursorApplication, openSnapshot } from "@/lib/platform/postgres/cursor"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { writeEntries } from "@/lib/request-log/write"
 import {
   ask,
   builtActions,
@@ -17,7 +18,14 @@ import {
   sameOriginHeaders,
   sessionOf,
 } from "@/tests/support/client"
-import { cheapHashOf, createConnection, createKey, createUser, withoutTriggers } from "@/tests/support/factories"
+import {
+  cheapHashOf,
+  createConnection,
+  createKey,
+  createUser,
+  requestWith,
+  withoutTriggers,
+} from "@/tests/support/factories"
 import { readForms } from "@/tests/support/forms"
 import { provider, server } from "@/tests/support/shared-server"
 import { unzip } from "@/tests/support/zip"
@@ -88,7 +96,8 @@ test("an export is a complete ZIP of the account's data, also during another str
   const own = await person({ name: "Ada of the export" })
   // As another process does.
   const stream = await openSnapshot(own.user.id, 600_000)
-  await createKey({ user: own.user, surface: "user", name: "A key of the export" })
+  const { key } = await createKey({ user: own.user, surface: "user", name: "A key of the export" })
+  await writeEntries(pool(), [requestWith(key, { createdAt: new Date() })])
   const { status, headers, body } = await download({ token: await prepare(own), headers: own.headers })
   await stream?.close()
   stream?.abort()
@@ -102,6 +111,7 @@ test("an export is a complete ZIP of the account's data, also during another str
   const files = unzip(body)
   expect(JSON.parse(files.get("account.json") ?? "")).toMatchObject([{ name: "Ada of the export" }])
   expect(JSON.parse(files.get("api-keys.json") ?? "")).toMatchObject([{ name: "A key of the export" }])
+  expect(JSON.parse(files.get("usage.json") ?? "")).toMatchObject([{ requests: 1 }, { requests: 1 }])
 })
 
 test("a download works once, in the session that asked for it, for five minutes, and never by a link", async () => {

@@ -265,7 +265,7 @@ async function textColumns(): Promise<string[]> {
   const { rows } = await ownerPool().query<{ name: string }>(
     `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
      WHERE table_schema = 'public' AND data_type IN ('text', 'character', 'character varying', 'jsonb', 'bytea', 'ARRAY')
-       AND table_name NOT IN ('_prisma_migrations', 'daily_sums', 'daily_changes', 'key_request_sums', 'audit_seals', 'schema_version')`,
+       AND table_name NOT IN ('_prisma_migrations', 'daily_sums', 'daily_changes', 'key_request_changes', 'key_request_sums', 'audit_seals', 'schema_version')`,
   )
   return rows.map(({ name }) => name)
 }

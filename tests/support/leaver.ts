@@ -4,6 +4,7 @@ import { reserve, settle } from "@/lib/credits/ledger"
 import { personalTables } from "@/lib/leaving/personal-data"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { writeEntries } from "@/lib/request-log/write"
 import { withoutText } from "@/prisma/your-rows"
 import {
@@ -44,6 +45,8 @@ const unmarked = [
   "key_requests.code",
   "key_requests.parameters",
   "key_reach.route",
+  "key_request_changes.route",
+  "key_request_changes.address",
   "key_request_sums.route",
   "orders.currency",
   "refunds.currency",
@@ -140,6 +143,7 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
     pool(),
     keys.flatMap((key) => ["/api/v1/me", "/api/v1/me/run"].map((route) => requestWith(key, { ...places, route }))),
   )
+  await foldRequestSums()
   await pool().query("INSERT INTO key_reach VALUES ($1, '/api/v1/me', $2, 3, 1, 4, now(), now())", [
     key.id,
     mark("key_reach.address"),

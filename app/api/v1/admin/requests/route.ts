@@ -3,6 +3,7 @@ import { RevocationReason } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { usageDays } from "@/lib/keys/choices"
 import { accountDimension, family } from "@/lib/metrics/family"
+import { countedUsage } from "@/lib/platform/postgres/request-sums"
 import { id } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
@@ -51,7 +52,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           amount: "CASE WHEN label >= '400' THEN n ELSE 0 END",
         },
         rows: {
-          from: "(SELECT * FROM key_usage WHERE unit = 'day') used",
+          from: `(SELECT * FROM ${countedUsage} counted WHERE unit = 'day') used`,
           at: "created_at",
           stepMs: 86_400_000,
           n: "requests",

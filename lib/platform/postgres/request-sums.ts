@@ -1,0 +1,31 @@
+import { pool } from "./pool"
+
+// The log's trigger writes what requests change into `key_request_changes`, and every few seconds folds it into the
+// sums. Readers add up both in one snapshot, so the result is always exact.
+
+export const countedSums = `(
+  SELECT key_id, user_id, hour, route, status, n FROM key_request_sums
+  UNION ALL SELECT key_id, user_id, hour, route, status, requests FROM key_request_changes)`
+
+/** Several rows of the same key and period. */
+export const countedUsage = `(
+  SELECT unit, key_id, user_id, created_at, requests, errors, rows, credits, under_10_ms, under_50_ms, under_250_ms,
+         under_1000_ms, unlogged FROM key_usage
+  UNION ALL
+  SELECT unit, key_id, user_id, date_trunc(unit::text, hour, 'UTC'), requests,
+         CASE WHEN status >= 400 THEN requests ELSE 0 END, rows, credits, under_10_ms, under_50_ms, under_250_ms,
+         under_1000_ms, 0
+  FROM key_request_changes, unnest(enum_range(NULL::usage_unit)) unit)`
+
+const batch = 50_000
+
+/** For readers of the sums themselves, such as a list with a row for each period of a key. */
+export async function foldRequestSums(database = pool()): Promise<void> {
+  for (let folded = batch; folded >= batch; ) {
+    const { rows } = await database.query<{ count: string }>({
+      name: "fold-key-requests",
+      text: "SELECT fold_key_requests() AS count",
+    })
+    folded = Number(rows[0]?.count)
+  }
+}

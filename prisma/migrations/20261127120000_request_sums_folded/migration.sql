@@ -1,0 +1,106 @@
+-- CreateTable
+CREATE TABLE "key_request_changes" (
+    "key_id" UUID NOT NULL,
+    "user_id" UUID NOT NULL,
+    "hour" TIMESTAMPTZ(3) NOT NULL,
+    "route" TEXT COLLATE "C" NOT NULL,
+    "status" INTEGER NOT NULL,
+    "address" TEXT COLLATE "C" NOT NULL,
+    "requests" BIGINT NOT NULL,
+    "rows" BIGINT NOT NULL,
+    "credits" BIGINT NOT NULL,
+    "under_10_ms" BIGINT NOT NULL,
+    "under_50_ms" BIGINT NOT NULL,
+    "under_250_ms" BIGINT NOT NULL,
+    "under_1000_ms" BIGINT NOT NULL,
+    "first_at" TIMESTAMPTZ(3) NOT NULL,
+    "last_at" TIMESTAMPTZ(3) NOT NULL
+);
+
+-- What the Prisma schema cannot express.
+
+-- Rows live for seconds, so their space is reused at once.
+ALTER TABLE "key_request_changes" SET (
+  autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 2000000000);
+
+-- Its value is when the last fold started, in epoch seconds. Unlike a row, it leaves no earlier versions.
+CREATE SEQUENCE "key_requests_folded" MINVALUE 0 START 0;
+
+-- Moves the changes of committed transactions, at most 50,000, to the three tables of sums, and returns their number.
+CREATE FUNCTION fold_key_requests() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  folded bigint;
+BEGIN
+  IF NOT EXISTS (SELECT FROM key_request_changes) THEN
+    RETURN 0;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('key_request_sums'));
+  PERFORM setval('key_requests_folded', extract(epoch FROM clock_timestamp())::bigint);
+  WITH changes AS (
+    DELETE FROM key_request_changes
+    WHERE ctid = ANY (ARRAY (SELECT ctid FROM key_request_changes LIMIT 50000))
+    RETURNING *),
+  sums AS (
+    INSERT INTO key_request_sums AS s (key_id, hour, route, status, user_id, n)
+    SELECT key_id, hour, route, status, user_id, sum(requests) FROM changes GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4
+    ON CONFLICT (key_id, hour, route, status) DO UPDATE SET n = s.n + excluded.n),
+  -- In one order of the rows, so that those who write unlogged requests wait for each other and never in a circle.
+  usage AS (
+    INSERT INTO key_usage AS u (unit, key_id, user_id, created_at, requests, errors, rows, credits,
+      under_10_ms, under_50_ms, under_250_ms, under_1000_ms)
+    SELECT unit, key_id, user_id, date_trunc(unit::text, hour, 'UTC'), sum(requests),
+      coalesce(sum(requests) FILTER (WHERE status >= 400), 0), sum(rows), sum(credits), sum(under_10_ms),
+      sum(under_50_ms), sum(under_250_ms), sum(under_1000_ms)
+    FROM changes, unnest(enum_range(NULL::usage_unit)) unit
+    GROUP BY 1, 2, 3, 4 ORDER BY 2, 1, 4
+    ON CONFLICT (key_id, unit, created_at) DO UPDATE SET
+      requests = u.requests + excluded.requests, errors = u.errors + excluded.errors, rows = u.rows + excluded.rows,
+      credits = u.credits + excluded.credits, under_10_ms = u.under_10_ms + excluded.under_10_ms,
+      under_50_ms = u.under_50_ms + excluded.under_50_ms, under_250_ms = u.under_250_ms + excluded.under_250_ms,
+      under_1000_ms = u.under_1000_ms + excluded.under_1000_ms),
+  -- Anyone who has a key, even a revoked one, can use any number of addresses. Requests of a key with 10,000 rows from
+  -- further addresses are added to `others`.
+  grouped AS (
+    SELECT key_id, route, address, sum(requests) AS requests,
+      coalesce(sum(requests) FILTER (WHERE status >= 400), 0) AS refused, sum(rows) AS rows,
+      min(first_at) AS first_at, max(last_at) AS last_at
+    FROM changes GROUP BY 1, 2, 3),
+  compared AS (
+    SELECT *, NOT EXISTS (SELECT FROM key_reach k WHERE (k.key_id, k.route, k.address) = (g.key_id, g.route, g.address)) AS is_new
+    FROM grouped g),
+  full_keys AS (
+    SELECT key_id FROM compared c WHERE is_new GROUP BY key_id
+    HAVING EXISTS (SELECT FROM key_reach k WHERE k.key_id = c.key_id OFFSET 9999)),
+  reach AS (
+    INSERT INTO key_reach AS r (key_id, route, address, requests, refused, rows, first_at, last_at)
+    SELECT key_id, route, CASE WHEN is_new AND f.key_id IS NOT NULL THEN 'others' ELSE address END,
+      sum(requests), sum(refused), sum(rows), min(first_at), max(last_at)
+    FROM compared LEFT JOIN full_keys f USING (key_id) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (key_id, route, address) DO UPDATE SET
+      requests = r.requests + excluded.requests, refused = r.refused + excluded.refused, rows = r.rows + excluded.rows,
+      first_at = least(r.first_at, excluded.first_at), last_at = greatest(r.last_at, excluded.last_at))
+  SELECT count(*) INTO folded FROM changes;
+  RETURN folded;
+END $$;
+
+-- Writes what the entries of one statement change. Every few seconds a writer also folds all changes: folding with each
+-- statement would update four rows for nearly every entry.
+CREATE OR REPLACE FUNCTION sum_key_requests() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO daily_changes
+    SELECT 'key_requests', utc_day(created_at), status::text, route, count(*), 0 FROM logged GROUP BY 2, 3, 4;
+  INSERT INTO key_request_changes (key_id, user_id, hour, route, status, address, requests, rows, credits,
+      under_10_ms, under_50_ms, under_250_ms, under_1000_ms, first_at, last_at)
+    SELECT key_id, user_id, date_trunc('hour', created_at, 'UTC'), route, status,
+      CASE WHEN address IS NULL THEN 'unknown' WHEN family(address) = 6 THEN text(network(set_masklen(address, 64))) ELSE host(address) END,
+      count(*), sum(rows), sum(credits), count(*) FILTER (WHERE ms < 10), count(*) FILTER (WHERE ms >= 10 AND ms < 50),
+      count(*) FILTER (WHERE ms >= 50 AND ms < 250), count(*) FILTER (WHERE ms >= 250 AND ms < 1000),
+      min(created_at), max(created_at)
+    FROM logged GROUP BY 1, 2, 3, 4, 5, 6;
+  IF (SELECT last_value FROM key_requests_folded) < extract(epoch FROM now()) - 5
+     AND pg_try_advisory_xact_lock(hashtext('key_request_sums')) THEN
+    PERFORM fold_key_requests();
+  END IF;
+  RETURN NULL;
+END $$;
