@@ -1,4 +1,4 @@
-import { STATUS_CODES } from "node:http"
+import { STATUS_CODES, validateHeaderValue } from "node:http"
 import { FastResponse } from "srvx/node"
 import { isOfApi, recordRequest } from "@/lib/platform/http/access-log"
 import { transportSecurity } from "@/lib/platform/http/https"
@@ -132,6 +132,8 @@ function createResponse(
 ): Response {
   if (body === null) delete headers["content-type"]
   else if (typeof body === "string") headers["content-length"] = String(Buffer.byteLength(body))
+  // Unlike a Response, it takes any value.
+  for (const [name, value] of Object.entries(headers)) validateHeaderValue(name, value)
   return new FastResponse(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
 }
 

@@ -7,6 +7,7 @@ import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { waits } from "@/lib/platform/postgres/waits"
+import { inTurn, maxRunning } from "@/lib/platform/queues/turns"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -57,9 +58,10 @@ async function whileLocked<Started>({ id }: Customer, start: () => Started): Pro
   }
 }
 
-async function expectOneWaiting(): Promise<void> {
-  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1)
+async function expectOneWaiting(event = "%"): Promise<void> {
+  const waiting =
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event LIKE $1"
+  await expect.poll(async () => (await other.query(waiting, [event])).rowCount).toBe(1)
 }
 
 /** The number of entries of each transaction, in the order of the ledger. */
@@ -141,26 +143,66 @@ test("a statement that fails fails alone: the others of its group take effect", 
   expect(await Promise.all(calls)).toMatchObject(many(6, () => ({ ok: true })))
 })
 
-test("if PostgreSQL closes its connection before the commit, each statement of the group is executed alone", async () => {
-  const account = await customer()
+/** Groups five calls with a statement that waits, and passes on the client of the group. */
+async function groupThatWaits(account: Customer) {
+  vi.spyOn(performance, "now").mockReturnValue(0)
+  let client: PoolClient | undefined
+  observeTransactions({
+    before: (text, observed) => {
+      if (text === "reserve-credits") client ??= observed
+    },
+  })
   const blocker = await other.connect()
   await blocker.query("SELECT pg_advisory_lock(1)")
-  const [calls, last] = await whileLocked(account, () => [
-    many(5, () => call(account)),
-    executeGrouped(account.id, { text: "SELECT pg_advisory_xact_lock(1)" }),
-  ])
-  await expectOneWaiting()
-  const waiting = "FROM pg_stat_activity WHERE wait_event = 'advisory'"
-  const { rows } = await other.query(`SELECT pid, pg_terminate_backend(pid) ${waiting}`)
-  const { pid } = rows[0]
-  await expect
-    .poll(async () => (await other.query("SELECT FROM pg_stat_activity WHERE pid = $1", [pid])).rowCount)
-    .toBe(0)
-  await blocker.query("SELECT pg_advisory_unlock(1)")
-  blocker.release()
-  await last
+  const [calls, waiting] = await whileLocked(account, () => {
+    const calls = many(5, () => call(account))
+    const waiting = executeGrouped(account.id, { text: "SELECT pg_advisory_xact_lock(1)" })
+    return [calls, expect(waiting).rejects.toThrow(UnknownCommit)]
+  })
+  await expectOneWaiting("advisory")
+  const proceed = async () => {
+    await blocker.query("SELECT pg_advisory_unlock(1)")
+    blocker.release()
+  }
+  return { calls: calls as Promise<RunResult>[], waiting, client: client as unknown as LostClient, proceed }
+}
+
+type LostClient = { processID: number; connection: { stream: { destroy: () => void } } }
+
+test("if PostgreSQL closes the connection of a group, each call reserves alone", async () => {
+  const account = await customer()
+  const { calls, waiting, client, proceed } = await groupThatWaits(account)
+  await other.query("SELECT pg_terminate_backend($1)", [client.processID])
   expect(await Promise.all(calls)).toMatchObject(many(5, () => ({ ok: true })))
-  expect((await transactionsOf(account, "reserve")).slice(0, 5)).toEqual([1, 1, 1, 1, 1])
+  await waiting
+  await proceed()
+  expect(await transactionsOf(account, "reserve")).toEqual([1, 1, 1, 1, 1])
+})
+
+test("if a group is committed after its connection was lost, each call continues with its reservation", async () => {
+  const account = await customer()
+  const { calls, waiting, client, proceed } = await groupThatWaits(account)
+  client.connection.stream.destroy()
+  await waiting
+  await proceed()
+  expect(await Promise.all(calls)).toMatchObject(many(5, () => ({ ok: true, charged: 4 })))
+  expect(await transactionsOf(account, "reserve")).toEqual([1, 4])
+})
+
+test("a group whose calls have all left takes no connection", async () => {
+  const account = await customer()
+  const deadline = new AbortController()
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const turns = many(maxRunning(), () => inTurn(account.id, "close", () => ended))
+  const sent = observeTransactions()
+  const late = expect(executeGrouped(account.id, { text: "SELECT" }, deadline)).rejects.toBe("too late")
+  deadline.abort("too late")
+  end()
+  await Promise.all([late, ...turns])
+  expect(sent).toEqual([])
 })
 
 test("statements that take longer than a second are not grouped", async () => {
@@ -183,15 +225,13 @@ test("if the connection is lost during a commit that took effect, each call cont
   expect(await transactionsOf(account, "reserve")).toEqual([1, 3])
 })
 
-test("if the connection is lost during a commit without effect, each call gets a temporary error and reserves nothing", async () => {
+test("if the connection is lost before the commit is sent, each call reserves alone", async () => {
   const account = await customer()
   observeTransactions({ before: loseOnce("COMMIT") })
   const calls = await whileLocked(account, () => many(4, () => call(account)))
-  const [first, ...others] = await Promise.allSettled(calls)
-  expect(first).toMatchObject({ status: "fulfilled" })
-  expect(others).toMatchObject(many(3, () => ({ status: "rejected", reason: expect.any(UnknownCommit) })))
+  expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true, charged: 4 })))
+  expect(await transactionsOf(account, "reserve")).toEqual([1, 1, 1, 1])
   expect(isDatabaseUnavailable(new UnknownCommit(connectionLost))).toBe(true)
-  expect(await transactionsOf(account, "reserve")).toEqual([1])
 })
 
 test("if the commit itself is refused, each statement of the group is executed alone", async () => {

@@ -66,6 +66,8 @@ async function empty(owner: OwnerId, group: Group): Promise<void> {
     await inTurn(owner, "close", async () => {
       while (group.next.length < group.maxNext && group.waiting.startNext());
       const members = group.next.splice(0)
+      // All have left while they waited for this turn.
+      if (members.length === 0) return
       const start = performance.now()
       await execute(owner, members)
       const inTime = Math.floor((members.length * maxMs) / (performance.now() - start))
@@ -108,11 +110,18 @@ type Outcome = PromiseSettledResult<unknown> | undefined
 
 /** Whether it is certain, although the commit failed. */
 function isRolledBack(opened: Outcome, executed: readonly Outcome[], error: unknown): boolean {
-  // As of a deferred constraint. After a FATAL error, the commit may have taken effect.
-  if (error instanceof DatabaseError && error.severity === "ERROR") return true
+  // As of a deferred constraint.
+  if (isRefusal(error)) return true
   // Without the transaction, the other statements would have taken effect.
   if (opened?.status !== "fulfilled") return false
-  return executed.some((outcome) => outcome?.status === "rejected" && outcome.reason instanceof DatabaseError)
+  return executed.some((outcome) => outcome?.status === "rejected" && isRefusal(outcome.reason))
+}
+
+/** PostgreSQL, or a pooler that has lost it, closes the connection with these; the commit may have taken effect. */
+const closing = /^(08|57P|25P0[34]|58|XX)/
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof DatabaseError && !closing.test(error.code ?? "")
 }
 
 /** A statement that closes a run locks the run before the account, so a group locks all its runs first. */

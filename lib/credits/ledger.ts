@@ -1,4 +1,4 @@
-import type { Pool } from "pg"
+import type { Pool, QueryConfig } from "pg"
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/authority/owner"
 import type { Abortable } from "@/lib/platform/postgres/deadline"
@@ -167,21 +167,39 @@ async function tryReserve(request: ReserveRequest, signal?: Abortable): Promise<
       ? { ...reserveStatement, values }
       : { ...limitedReserveStatement, values: [...values, keyHold] }
   try {
-    const { rows } = await executeGrouped<{ created_at: Date }>(owner, statement, { signal })
+    const { rows } = await executeGrouped<Reserved>(owner, statement, { signal })
     return rows[0] ? { ok: true, runId, createdAt: rows[0].created_at } : { ok: false }
   } catch (error) {
-    if (error instanceof UnknownCommit) return findReservation(owner, runId, error)
+    if (error instanceof UnknownCommit) return reserveAgain(owner, runId, statement, error, signal)
     // Not recognized by the name of the index, which differs on each partition: findRefusal asks for the holder.
     if (idempotencyKey !== null && isUniqueViolation(error)) return { ok: false, violation: error }
     throw error
   }
 }
 
-async function findReservation(owner: OwnerId, runId: string, error: UnknownCommit): Promise<Attempt> {
+type Reserved = { created_at: Date }
+
+/** The run is found if the statement has taken effect before or does so now, and its id is unique, so it is made once. */
+async function reserveAgain(
+  owner: OwnerId,
+  runId: string,
+  statement: QueryConfig,
+  error: UnknownCommit,
+  signal?: Abortable,
+): Promise<Attempt> {
+  const query = (config: QueryConfig) => inTurn(owner, "close", () => pool().query<Reserved>(config))
+  let violation: unknown
+  if (!signal?.aborted) {
+    await query(statement).catch((again) => {
+      if (!isUniqueViolation(again)) throw again
+      violation = again
+    })
+  }
   const text = "SELECT created_at FROM runs WHERE id = $1 AND user_id = $2"
-  const { rows } = await inTurn(owner, "close", () => pool().query<{ created_at: Date }>(text, [runId, owner]))
-  if (!rows[0]) throw error
-  return { ok: true, runId, createdAt: rows[0].created_at }
+  const { rows } = await query({ text, values: [runId, owner] })
+  if (rows[0]) return { ok: true, runId, createdAt: rows[0].created_at }
+  if (signal?.aborted) throw error
+  return { ok: false, violation }
 }
 
 /** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */

@@ -1,3 +1,4 @@
+import { isDatabaseUnavailable } from "./failures"
 import { pool } from "./pool"
 
 // The log's trigger writes what requests change into `key_request_changes`, and every few seconds folds it into the
@@ -17,15 +18,27 @@ export const countedUsage = `(
          under_1000_ms, 0
   FROM key_request_changes, unnest(enum_range(NULL::usage_unit)) unit)`
 
-const batch = 50_000
+/** In the function. */
+const batch = 5_000
 
-/** For readers of the sums themselves, such as a list with a row for each period of a key. */
+/** Longer would take too much of the time that a request may wait for the database. */
+const maxMs = 500
+
+/**
+ * For readers of the sums themselves, such as a list with a row for each period of a key. With a database that is slow or
+ * read-only, or after many requests without a fold, they are a few seconds old.
+ */
 export async function foldRequestSums(database = pool()): Promise<void> {
-  for (let folded = batch; folded >= batch; ) {
-    const { rows } = await database.query<{ count: string }>({
-      name: "fold-key-requests",
-      text: "SELECT fold_key_requests() AS count",
-    })
-    folded = Number(rows[0]?.count)
+  const start = performance.now()
+  try {
+    for (let folded = batch; folded === batch && performance.now() - start < maxMs; ) {
+      const { rows } = await database.query<{ count: string }>({
+        name: "fold-key-requests",
+        text: "SELECT fold_key_requests() AS count",
+      })
+      folded = Number(rows[0]?.count)
+    }
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error
   }
 }

@@ -24,10 +24,25 @@ ALTER TABLE "key_request_changes" SET (
   autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0,
   autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 2000000000);
 
--- Its value is when the last fold started, in epoch seconds. Unlike a row, it leaves no earlier versions.
+-- Its value is when the last fold ended, in epoch seconds. Unlike a row, it leaves no earlier versions.
 CREATE SEQUENCE "key_requests_folded" MINVALUE 0 START 0;
 
--- Moves the changes of committed transactions, at most 50,000, to the three tables of sums, and returns their number.
+-- The trigger below runs with the rights of servers that are running now, before db:migrate applies prisma/roles.sql.
+DO $$
+DECLARE
+  writer text;
+BEGIN
+  FOR writer IN
+    SELECT grantee FROM information_schema.role_table_grants
+    WHERE table_name = 'key_request_sums' AND privilege_type = 'INSERT' AND grantee NOT IN ('PUBLIC', current_user)
+  LOOP
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON key_request_changes TO %I', writer);
+    EXECUTE format('GRANT SELECT, UPDATE ON SEQUENCE key_requests_folded TO %I', writer);
+  END LOOP;
+END $$;
+
+-- Moves the changes of committed transactions to the three tables of sums, and returns their number: at most 5,000, so that
+-- it takes less than a second.
 CREATE FUNCTION fold_key_requests() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   folded bigint;
@@ -36,10 +51,9 @@ BEGIN
     RETURN 0;
   END IF;
   PERFORM pg_advisory_xact_lock(hashtext('key_request_sums'));
-  PERFORM setval('key_requests_folded', extract(epoch FROM clock_timestamp())::bigint);
   WITH changes AS (
     DELETE FROM key_request_changes
-    WHERE ctid = ANY (ARRAY (SELECT ctid FROM key_request_changes LIMIT 50000))
+    WHERE ctid = ANY (ARRAY (SELECT ctid FROM key_request_changes LIMIT 5000))
     RETURNING *),
   sums AS (
     INSERT INTO key_request_sums AS s (key_id, hour, route, status, user_id, n)
@@ -81,11 +95,15 @@ BEGIN
       requests = r.requests + excluded.requests, refused = r.refused + excluded.refused, rows = r.rows + excluded.rows,
       first_at = least(r.first_at, excluded.first_at), last_at = greatest(r.last_at, excluded.last_at))
   SELECT count(*) INTO folded FROM changes;
+  -- With more to fold, the next writer continues.
+  IF folded < 5000 THEN
+    PERFORM setval('key_requests_folded', extract(epoch FROM clock_timestamp())::bigint);
+  END IF;
   RETURN folded;
 END $$;
 
--- Writes what the entries of one statement change. Every few seconds a writer also folds all changes: folding with each
--- statement would update four rows for nearly every entry.
+-- Writes what the entries of one statement change. Every five seconds a writer also folds: folding with each statement
+-- would update four rows for nearly every entry. The time can be in the future if the clock was wrong.
 CREATE OR REPLACE FUNCTION sum_key_requests() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO daily_changes
@@ -98,7 +116,7 @@ BEGIN
       count(*) FILTER (WHERE ms >= 50 AND ms < 250), count(*) FILTER (WHERE ms >= 250 AND ms < 1000),
       min(created_at), max(created_at)
     FROM logged GROUP BY 1, 2, 3, 4, 5, 6;
-  IF (SELECT last_value FROM key_requests_folded) < extract(epoch FROM now()) - 5
+  IF (SELECT abs(extract(epoch FROM now()) - last_value) > 5 FROM key_requests_folded)
      AND pg_try_advisory_xact_lock(hashtext('key_request_sums')) THEN
     PERFORM fold_key_requests();
   END IF;

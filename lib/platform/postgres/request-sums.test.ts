@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Pool } from "pg"
+import { afterAll, expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { root } from "@/scripts/root"
+import { ownerPool } from "@/tests/support/owner"
+import { pool } from "./pool"
+import { countedUsage, foldRequestSums } from "./request-sums"
+import { withSettings } from "./settings"
+
+const other = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
+
+afterAll(() => other.end())
+
+/** Adds the changes of a new key, each from another address. */
+async function addChanges(count: number): Promise<string> {
+  const keyId = randomUUID()
+  await pool().query(
+    `INSERT INTO key_request_changes SELECT $1::uuid, $1::uuid, date_trunc('hour', now(), 'UTC'), '/api/v1/me', 200, n::text, 1, 1, 0, 1, 0, 0, 0, now(), now()
+     FROM generate_series(1, $2::int) n`,
+    [keyId, count],
+  )
+  return keyId
+}
+
+async function usedHours(keyId: string, table = "key_usage"): Promise<number> {
+  const text = `SELECT coalesce(sum(requests), 0)::int AS n FROM ${table} used WHERE key_id = $1 AND unit = 'hour'`
+  return (await pool().query(text, [keyId])).rows[0].n
+}
+
+async function lastFold(): Promise<number> {
+  return Number((await pool().query("SELECT last_value FROM key_requests_folded")).rows[0].last_value)
+}
+
+test("a fold takes a part of many changes, and the next writer continues", async () => {
+  const keyId = await addChanges(5_001)
+  await pool().query("SELECT setval('key_requests_folded', 0)")
+  await pool().query("SELECT fold_key_requests()")
+  expect([await usedHours(keyId), await usedHours(keyId, countedUsage), await lastFold()]).toEqual([5_000, 5_001, 0])
+  await foldRequestSums()
+  expect(await usedHours(keyId)).toBe(5_001)
+  expect(await lastFold()).toBeGreaterThan(0)
+})
+
+test("concurrent folds count each change once", async () => {
+  const keyId = await addChanges(3_000)
+  await Promise.all([foldRequestSums(), foldRequestSums(other), foldRequestSums(other)])
+  expect(await usedHours(keyId)).toBe(3_000)
+})
+
+test("on a read-only database, a reader continues without a fold", async () => {
+  const keyId = await addChanges(1)
+  const readOnly = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 1 })
+  await readOnly.query("SET default_transaction_read_only = on")
+  await expect(foldRequestSums(readOnly)).resolves.toBeUndefined()
+  await readOnly.end()
+  expect([await usedHours(keyId), await usedHours(keyId, countedUsage)]).toEqual([0, 1])
+})
+
+test("a fold that fails for another reason than the database's state is an error", async () => {
+  await ownerPool().query("ALTER FUNCTION fold_key_requests RENAME TO hidden")
+  try {
+    await expect(foldRequestSums()).rejects.toThrow("fold_key_requests")
+  } finally {
+    await ownerPool().query("ALTER FUNCTION hidden RENAME TO fold_key_requests")
+  }
+})
+
+test("the migration gives running servers their rights, before db:migrate applies the roles", async () => {
+  const migration = await readFile(
+    join(root, "prisma/migrations/20261127120000_request_sums_folded/migration.sql"),
+    "utf8",
+  )
+  const [grants = expect.fail("no grants")] = /^DO \$\$[\s\S]*?\$\$;/m.exec(migration) ?? []
+  const { rows } = await pool().query("SELECT current_user AS role")
+  await ownerPool().query(`REVOKE ALL ON key_request_changes, key_requests_folded FROM "${rows[0].role}"`)
+  await expect(addChanges(1)).rejects.toThrow("permission denied")
+  await ownerPool().query(grants)
+  await addChanges(1)
+  await foldRequestSums()
+})
