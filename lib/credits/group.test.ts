@@ -184,6 +184,8 @@ test("if a group is committed after its connection was lost, each call continues
   const { calls, waiting, client, proceed } = await groupThatWaits(account)
   client.connection.stream.destroy()
   await waiting
+  // A call that reserves again waits for the group.
+  await expectOneWaiting("transactionid")
   await proceed()
   expect(await Promise.all(calls)).toMatchObject(many(5, () => ({ ok: true, charged: 4 })))
   expect(await transactionsOf(account, "reserve")).toEqual([1, 4])

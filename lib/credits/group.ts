@@ -91,35 +91,22 @@ async function execute(owner: OwnerId, members: readonly Member[]): Promise<void
   const opening = [client.query(begin), ...lockRuns(client, owner, members)]
   const executing = members.map(({ statement }) => client.query(statement))
   const committing = client.query("COMMIT")
-  const [[opened], executed, [commit]] = await Promise.all([
-    Promise.allSettled(opening),
-    Promise.allSettled(executing),
-    Promise.allSettled([committing]),
-  ])
+  const outcomes = await Promise.allSettled([...opening, ...executing, committing])
+  const commit = outcomes[outcomes.length - 1] as PromiseSettledResult<QueryResult>
   client.release(commit.status === "rejected")
   if (commit.status === "fulfilled" && commit.value.command === "COMMIT") {
     for (const [index, { settle }] of members.entries()) settle(executing[index] as Promise<QueryResult>)
-  } else if (commit.status === "fulfilled" || isRolledBack(opened, executed, commit.reason)) {
+  } else if (commit.status === "fulfilled" || isRefusal(commit.reason)) {
     await executeEach(members)
   } else {
     rejectAll(members, new UnknownCommit(commit.reason))
   }
 }
 
-type Outcome = PromiseSettledResult<unknown> | undefined
-
-/** Whether it is certain, although the commit failed. */
-function isRolledBack(opened: Outcome, executed: readonly Outcome[], error: unknown): boolean {
-  // As of a deferred constraint.
-  if (isRefusal(error)) return true
-  // Without the transaction, the other statements would have taken effect.
-  if (opened?.status !== "fulfilled") return false
-  return executed.some((outcome) => outcome?.status === "rejected" && isRefusal(outcome.reason))
-}
-
 /** PostgreSQL, or a pooler that has lost it, closes the connection with these; the commit may have taken effect. */
 const closing = /^(08|57P|25P0[34]|58|XX)/
 
+/** As of a deferred constraint. */
 function isRefusal(error: unknown): boolean {
   return error instanceof DatabaseError && !closing.test(error.code ?? "")
 }
