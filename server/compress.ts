@@ -50,16 +50,13 @@ const codings: Readonly<Record<string, Coding>> = {
  */
 export async function compress({ method, headers }: IncomingMessage, response: Response): Promise<Response> {
   const length = response.headers.get("content-length")
-  // The body comes last: to read it makes a stream of it.
-  if (response.status !== 200 || (length !== null && Number(length) < minLength) || response.body === null)
-    return response
+  if (response.status !== 200 || (length !== null && Number(length) < minLength)) return response
   const name = acceptedBy(headers["accept-encoding"])
   const coding = name && codings[name]
-  const sent = new Headers(response.headers)
-  sent.append("vary", "Accept-Encoding")
+  response.headers.append("vary", "Accept-Encoding")
+  if (!coding || response.body === null || (length === null && running().count >= maxCompressedStreams)) return response
   const { status, statusText } = response
-  if (!coding || (length === null && running().count >= maxCompressedStreams))
-    return new Response(response.body, { status, statusText, headers: sent })
+  const sent = new Headers(response.headers)
   sent.set("content-encoding", name)
   if (length === null) {
     // The stream of a HEAD request is never read.
