@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { Pool, type PoolClient, type QueryConfig } from "pg"
+import { DatabaseError, Pool, type PoolClient, type QueryConfig } from "pg"
 import { afterAll, afterEach, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
 import { env } from "@/lib/env"
@@ -219,9 +219,12 @@ test("statements that take longer than a second are not grouped", async () => {
   expect(await transactionsOf(account, "reserve")).toEqual([1, 1, 1, 1])
 })
 
-test("if the connection is lost during a commit that took effect, each call continues with its reservation", async () => {
+test.each([
+  ["the connection is lost", () => connectionLost],
+  ["a pooler loses PostgreSQL", () => Object.assign(new DatabaseError("server conn crashed?", 0, "error"), crashed)],
+])("if %s during a commit that took effect, each call continues with its reservation", async (_loss, error) => {
   const account = await customer()
-  observeTransactions({ after: loseOnce("COMMIT") })
+  observeTransactions({ after: loseOnce("COMMIT", error()) })
   const calls = await whileLocked(account, () => many(4, () => call(account)))
   expect(await Promise.all(calls)).toMatchObject(many(4, () => ({ ok: true, charged: 4 })))
   expect(await transactionsOf(account, "reserve")).toEqual([1, 3])
@@ -254,12 +257,15 @@ test("if the commit itself is refused, each statement of the group is executed a
 
 const connectionLost = new Error("Connection terminated unexpectedly")
 
-function loseOnce(statement: string): Act {
+/** As PgBouncer says it. */
+const crashed = { code: "08P01", severity: "FATAL" }
+
+function loseOnce(statement: string, error: Error = connectionLost): Act {
   let isLost = false
   return (text) => {
     if (text !== statement || isLost) return
     isLost = true
-    throw connectionLost
+    throw error
   }
 }
 
