@@ -26,3 +26,21 @@ test("the waits of one request share its time limit, and exceeding it counts as 
 test("work that fails within the time limit rejects with its own error", async () => {
   await expect(databaseDeadline()(() => Promise.reject(new Error("its own")))).rejects.toThrow("its own")
 })
+
+test("work that waits is told that the time is up, unless it no longer listens", async () => {
+  vi.useFakeTimers()
+  try {
+    const told: string[] = []
+    const ended = databaseDeadline()((signal) => {
+      const stopped = () => told.push("stopped")
+      signal.addEventListener("abort", stopped)
+      signal.removeEventListener("abort", stopped)
+      signal.addEventListener("abort", () => told.push(String(signal.aborted)))
+      return new Promise(() => {})
+    }).catch((error) => error)
+    await vi.advanceTimersByTimeAsync(2_400)
+    expect([isDatabaseUnavailable(await ended), told]).toEqual([true, ["true"]])
+  } finally {
+    vi.useRealTimers()
+  }
+})
