@@ -117,7 +117,7 @@ export async function createKeys(surface: Surface, role: string, accounts = 1): 
   return secrets
 }
 
-/** The CPU time that a process and its descendants have used, from fields 4 and 14 to 17 of /proc/pid/stat (Linux only). */
+/** Of a process, its descendants and their ended children: fields 4 and 14 to 17 of /proc/pid/stat (Linux only). */
 export async function cpuMsOf(pid = 0): Promise<number> {
   const processes = new Map<number, { parent: number; ticks: number }>()
   for (const entry of await readdir("/proc")) {

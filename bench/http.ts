@@ -42,7 +42,7 @@ const seededUsers = sized(200, 20)
 const me = "/api/v1/me"
 
 type Contender = { name: string; command: Child; url: string; keys: readonly string[] }
-/** Per request: `cpuMs` is CPU time of the server's process, `allMs` with the database's, independent of other load. */
+/** CPU time of a request: `cpuMs` of the server's process, `allMs` of PostgreSQL too. */
 type Measure = { perSecond: number; cpuMs: number; allMs: number; p50: number; p99: number }
 type Client = Awaited<ReturnType<typeof provideClient>>
 type Measures = Record<keyof Awaited<ReturnType<typeof startContenders>>, Measure>

@@ -40,6 +40,11 @@ test("a handler can refuse with any status, code and message", async () => {
   expect(response.headers.get("ratelimit")).toMatch(/^"default";r=299/)
 })
 
+test("a header that HTTP does not allow is an error, not a response that cannot be sent", async () => {
+  const refused = call(async () => refuse(451, "blocked", "Not here.", { "X-Reason": "Łódź" }))
+  await expect(refused).rejects.toThrow("Invalid character in header content")
+})
+
 test("an unexpected error returns 500 with a request id, and its details appear only in the log", async () => {
   const logged = vi.spyOn(log(), "error")
   const response = await call(async () => {

@@ -1,6 +1,6 @@
 import { DatabaseError, type PoolClient, type QueryConfig, type QueryResult, type QueryResultRow } from "pg"
 import type { OwnerId } from "@/lib/authority/owner"
-import type { Abortable } from "@/lib/platform/postgres/deadline"
+import type { Signal } from "@/lib/platform/postgres/deadline"
 import { pool } from "@/lib/platform/postgres/pool"
 import { waits } from "@/lib/platform/postgres/waits"
 import { inTurn, WaitingLine } from "@/lib/platform/queues/turns"
@@ -11,11 +11,14 @@ import { singleton } from "@/lib/singleton"
 
 const maxMembers = 20
 
-/** Unless a single statement takes longer: as many statements as the last group could have executed in it follow. */
+/** A group has as many statements as the last one could have executed in this time, and at least one. */
 const maxMs = 1_000
 
-/** The connection was lost after COMMIT was sent. The cause makes it a temporary error. */
+/** The connection was lost after COMMIT was sent. A temporary error, for any cause. */
 export class UnknownCommit extends Error {
+  /** transaction_resolution_unknown (PostgreSQL manual, appendix A). */
+  readonly code = "08007"
+
   constructor(cause: unknown) {
     super("The connection was lost during the commit.", { cause })
   }
@@ -26,7 +29,7 @@ type Member = {
   statement: QueryConfig
   runId: string | undefined
   settle: (outcome: Promise<QueryResult>) => void
-  signal: Abortable | undefined
+  signal: Signal | undefined
 }
 
 /** `maxNext`: the number of statements in the next transaction. */
@@ -47,7 +50,7 @@ function groups(): Map<string, Group> {
 export function executeGrouped<Row extends QueryResultRow>(
   owner: OwnerId,
   statement: QueryConfig,
-  { runId, signal }: { runId?: string; signal?: Abortable | undefined } = {},
+  { runId, signal }: { runId?: string; signal?: Signal | undefined } = {},
 ): Promise<QueryResult<Row>> {
   if (signal?.aborted) return Promise.reject(signal.reason)
   const group = groups().get(owner) ?? { waiting: new WaitingLine(), next: [], isBusy: false, maxNext: maxMembers }
@@ -106,7 +109,7 @@ async function execute(owner: OwnerId, members: readonly Member[]): Promise<void
 /** PostgreSQL, or a pooler that has lost it, closes the connection with these; the commit may have taken effect. */
 const closing = /^(08|57P|25P0[34]|58|XX)/
 
-/** As of a deferred constraint. */
+/** The commit was refused and is rolled back, as by a deferred constraint. */
 function isRefusal(error: unknown): boolean {
   return error instanceof DatabaseError && !closing.test(error.code ?? "")
 }

@@ -1,7 +1,7 @@
 import type { Pool, QueryConfig } from "pg"
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/authority/owner"
-import type { Abortable } from "@/lib/platform/postgres/deadline"
+import type { Signal } from "@/lib/platform/postgres/deadline"
 import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
 import { inTurn } from "@/lib/platform/queues/turns"
@@ -140,7 +140,7 @@ type KeyHolder = {
 }
 
 /** @param signal aborts the wait for other calls of the account */
-export async function reserve(request: ReserveRequest, signal?: Abortable): Promise<ReserveResult> {
+export async function reserve(request: ReserveRequest, signal?: Signal): Promise<ReserveResult> {
   let violation: unknown
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -158,7 +158,7 @@ export async function reserve(request: ReserveRequest, signal?: Abortable): Prom
 /** `violation` is the idempotency key's if the key has a holder, and otherwise another value's. */
 type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
 
-async function tryReserve(request: ReserveRequest, signal?: Abortable): Promise<Attempt> {
+async function tryReserve(request: ReserveRequest, signal?: Signal): Promise<Attempt> {
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
   const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, address]
@@ -185,7 +185,7 @@ async function reserveAgain(
   runId: string,
   statement: QueryConfig,
   error: UnknownCommit,
-  signal?: Abortable,
+  signal?: Signal,
 ): Promise<Attempt> {
   const query = (config: QueryConfig) => inTurn(owner, "close", () => pool().query<Reserved>(config))
   let violation: unknown
@@ -205,7 +205,7 @@ async function reserveAgain(
 /** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */
 async function findRefusal(
   request: ReserveRequest,
-  signal?: Abortable,
+  signal?: Signal,
 ): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
   const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const values = [owner, idempotencyKey, idempotencyHours, keyId, address, keyHold !== undefined]

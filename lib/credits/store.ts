@@ -1,5 +1,5 @@
 import type { DatabaseError, PoolClient, QueryConfig, QueryResult, QueryResultRow } from "pg"
-import type { Abortable } from "@/lib/platform/postgres/deadline"
+import type { Signal } from "@/lib/platform/postgres/deadline"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import type { Statement } from "@/lib/platform/postgres/page"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -8,7 +8,7 @@ import { waits } from "@/lib/platform/postgres/waits"
 const maxStatements = 5
 
 /** `deadline`: after it no statement is started, and the transaction is rolled back. */
-export type Stored = { statements: readonly Statement[]; deadline: Abortable }
+export type Stored = { statements: readonly Statement[]; deadline: Signal }
 
 /** @throws TypeError if the value is not a list of statements: a bug in the endpoint */
 export function readStatements(value: unknown): readonly Statement[] {

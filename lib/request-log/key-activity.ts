@@ -1,5 +1,5 @@
 import { db, snapshot } from "@/lib/platform/postgres/prisma"
-import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
+import { foldBeforeReading } from "@/lib/platform/postgres/request-sums"
 
 type Requests = {
   requests: number
@@ -38,7 +38,7 @@ const maxEntries = 10_000
 type Row = Reached & { level: number; route: string; address: string; parts: number }
 
 export async function findKeyActivity(keyId: string): Promise<KeyActivity> {
-  await foldRequestSums()
+  await foldBeforeReading()
   const [[log], found] = await snapshot(
     db().$queryRaw<[Pick<KeyActivity, "readAt" | "logStartedAt" | "unlogged">]>`
       SELECT now() AS "readAt", (SELECT min(first_at) FROM key_reach) AS "logStartedAt",

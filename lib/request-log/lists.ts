@@ -2,7 +2,7 @@ import { z } from "zod"
 import { usageDays } from "@/lib/keys/choices"
 import { dailyTotal, totalFrom } from "@/lib/platform/postgres/daily-sums"
 import { columnName, findIn, type Page, type Range, type Selection } from "@/lib/platform/postgres/page"
-import { countedSums, foldRequestSums } from "@/lib/platform/postgres/request-sums"
+import { countedSums, foldBeforeReading } from "@/lib/platform/postgres/request-sums"
 import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import { firstLoggedDay } from "./retention"
@@ -113,11 +113,11 @@ const usage = findIn({
 
 export const findUsage = {
   page: async ({ unit = "day", ...where }: Partial<Usage>, page: Page) => {
-    await foldRequestSums()
+    await foldBeforeReading()
     return usage.page({ ...where, unit }, page)
   },
   all: async ({ unit = "day", ...where }: Partial<Usage>, selection: Selection) => {
-    await foldRequestSums()
+    await foldBeforeReading()
     return usage.all({ ...where, unit }, selection)
   },
 }

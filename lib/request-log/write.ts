@@ -154,7 +154,7 @@ async function writeAll({ waiting, unlogged }: State): Promise<void> {
   }
 }
 
-/** Idempotent: repeated calls write the same entries once. A trigger adds them to all sums in the same commit. */
+/** Idempotent: repeated calls write the same entries once. A trigger counts them in the same commit. */
 export async function writeEntries(database: Pool, entries: readonly Entry[]): Promise<void> {
   const days = new Set(entries.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))
   await database.query("SELECT add_request_log_day(day) FROM unnest($1::date[]) day", [[...days].sort()])

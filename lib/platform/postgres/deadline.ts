@@ -1,7 +1,7 @@
 import { waits } from "./waits"
 
 /** The part of an AbortSignal that waiting needs. Node takes 5 to 12 µs to create one, and requests rarely wait. */
-export type Abortable = {
+export type Signal = {
   readonly aborted: boolean
   readonly reason: unknown
   throwIfAborted(): void
@@ -9,7 +9,7 @@ export type Abortable = {
   removeEventListener(type: "abort", listener: () => void): void
 }
 
-export type WithinDeadline = <Outcome>(work: (signal: Abortable) => Promise<Outcome>) => Promise<Outcome>
+export type WithinDeadline = <Outcome>(work: (signal: Signal) => Promise<Outcome>) => Promise<Outcome>
 
 /**
  * For all database work of a request together, because the pool's timeouts apply to each wait alone. Work that exceeds
@@ -39,7 +39,7 @@ export function databaseDeadline(): WithinDeadline {
   }
 }
 
-class Deadline implements Abortable {
+class Deadline implements Signal {
   aborted = false
   reason: unknown
   readonly #listeners = new Set<() => void>()

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Pool } from "pg"
+import { Pool, type PoolClient } from "pg"
 import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { root } from "@/scripts/root"
 import { ownerPool } from "@/tests/support/owner"
 import { pool } from "./pool"
-import { countedUsage, foldRequestSums } from "./request-sums"
+import { countedUsage, foldBeforeReading, foldRequestSums } from "./request-sums"
 import { withSettings } from "./settings"
 
 const other = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
@@ -15,9 +15,9 @@ const other = new Pool({ connectionString: withSettings(env().DATABASE_URL), max
 afterAll(() => other.end())
 
 /** Adds the changes of a new key, each from another address. */
-async function addChanges(count: number): Promise<string> {
+async function addChanges(count: number, database: Pool | PoolClient = pool()): Promise<string> {
   const keyId = randomUUID()
-  await pool().query(
+  await database.query(
     `INSERT INTO key_request_changes SELECT $1::uuid, $1::uuid, date_trunc('hour', now(), 'UTC'), '/api/v1/me', 200, n::text, 1, 1, 0, 1, 0, 0, 0, now(), now()
      FROM generate_series(1, $2::int) n`,
     [keyId, count],
@@ -25,23 +25,29 @@ async function addChanges(count: number): Promise<string> {
   return keyId
 }
 
-async function usedHours(keyId: string, table = "key_usage"): Promise<number> {
+async function usedHours(keyId: string, table = "key_usage", database: Pool | PoolClient = pool()): Promise<number> {
   const text = `SELECT coalesce(sum(requests), 0)::int AS n FROM ${table} used WHERE key_id = $1 AND unit = 'hour'`
-  return (await pool().query(text, [keyId])).rows[0].n
-}
-
-async function lastFold(): Promise<number> {
-  return Number((await pool().query("SELECT last_value FROM key_requests_folded")).rows[0].last_value)
+  return (await database.query(text, [keyId])).rows[0].n
 }
 
 test("a fold takes a part of many changes, and the next writer continues", async () => {
-  const keyId = await addChanges(5_001)
-  await pool().query("SELECT setval('key_requests_folded', 0)")
-  await pool().query("SELECT fold_key_requests()")
-  expect([await usedHours(keyId), await usedHours(keyId, countedUsage), await lastFold()]).toEqual([5_000, 5_001, 0])
-  await foldRequestSums()
-  expect(await usedHours(keyId)).toBe(5_001)
+  const client = await other.connect()
+  const lastFold = async () =>
+    Number((await client.query("SELECT last_value FROM key_requests_folded")).rows[0].last_value)
+  // Nobody else folds while this transaction has the lock.
+  await client.query("BEGIN")
+  await client.query("SELECT pg_advisory_xact_lock(hashtext('key_request_sums'))")
+  const keyId = await addChanges(5_001, client)
+  await client.query("SELECT setval('key_requests_folded', 0)")
+  const fold = () => client.query("SELECT fold_key_requests()")
+  const used = (table?: string) => usedHours(keyId, table, client)
+  await fold()
+  expect([await used(), await used(countedUsage), await lastFold()]).toEqual([5_000, 5_001, 0])
+  await fold()
+  expect([await used(), await used(countedUsage)]).toEqual([5_001, 5_001])
   expect(await lastFold()).toBeGreaterThan(0)
+  await client.query("COMMIT")
+  client.release()
 })
 
 test("concurrent folds count each change once", async () => {
@@ -54,15 +60,16 @@ test("on a read-only database, a reader continues without a fold", async () => {
   const keyId = await addChanges(1)
   const readOnly = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 1 })
   await readOnly.query("SET default_transaction_read_only = on")
-  await expect(foldRequestSums(readOnly)).resolves.toBeUndefined()
+  await expect(foldRequestSums(readOnly)).rejects.toThrow("read-only")
+  await expect(foldBeforeReading(readOnly)).resolves.toBeUndefined()
   await readOnly.end()
-  expect([await usedHours(keyId), await usedHours(keyId, countedUsage)]).toEqual([0, 1])
+  expect(await usedHours(keyId, countedUsage)).toBe(1)
 })
 
 test("a fold that fails for another reason than the database's state is an error", async () => {
   await ownerPool().query("ALTER FUNCTION fold_key_requests RENAME TO hidden")
   try {
-    await expect(foldRequestSums()).rejects.toThrow("fold_key_requests")
+    await expect(foldBeforeReading()).rejects.toThrow("fold_key_requests")
   } finally {
     await ownerPool().query("ALTER FUNCTION hidden RENAME TO fold_key_requests")
   }

@@ -18,26 +18,30 @@ export const countedUsage = `(
          under_1000_ms, 0
   FROM key_request_changes, unnest(enum_range(NULL::usage_unit)) unit)`
 
-/** In the function. */
+/** The number of changes that the function folds at most. */
 const batch = 5_000
 
-/** Longer would take too much of the time that a request may wait for the database. */
-const maxMs = 500
+export async function foldRequestSums(database = pool(), maxMs = Number.POSITIVE_INFINITY): Promise<void> {
+  const start = performance.now()
+  for (let folded = batch; folded === batch && performance.now() - start < maxMs; ) {
+    const { rows } = await database.query<{ count: string }>({
+      name: "fold-key-requests",
+      text: "SELECT fold_key_requests() AS count",
+    })
+    folded = Number(rows[0]?.count)
+  }
+}
+
+/** A longer fold would take too much of the time that a request may wait for the database. */
+const maxReaderMs = 500
 
 /**
  * For readers of the sums themselves, such as a list with a row for each period of a key. With a database that is slow or
- * read-only, or after many requests without a fold, they are a few seconds old.
+ * read-only, or after many requests without a fold, the sums that they read are a few seconds old.
  */
-export async function foldRequestSums(database = pool()): Promise<void> {
-  const start = performance.now()
+export async function foldBeforeReading(database = pool()): Promise<void> {
   try {
-    for (let folded = batch; folded === batch && performance.now() - start < maxMs; ) {
-      const { rows } = await database.query<{ count: string }>({
-        name: "fold-key-requests",
-        text: "SELECT fold_key_requests() AS count",
-      })
-      folded = Number(rows[0]?.count)
-    }
+    await foldRequestSums(database, maxReaderMs)
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error
   }

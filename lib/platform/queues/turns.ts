@@ -1,5 +1,5 @@
 import { env } from "@/lib/env"
-import type { Abortable, WithinDeadline } from "@/lib/platform/postgres/deadline"
+import type { Signal, WithinDeadline } from "@/lib/platform/postgres/deadline"
 import { waits } from "@/lib/platform/postgres/waits"
 import { singleton } from "@/lib/singleton"
 
@@ -37,7 +37,7 @@ export class WaitingLine {
    * Calls either `start`, once the task is next, or `giveUp`, with TooManyWaiting or the reason of the signal.
    * @param maxMs the longest wait of a task that closes no run; by default, only the signal limits it
    */
-  add(kind: Kind, start: () => void, giveUp: (reason: unknown) => void, signal?: Abortable, maxMs?: number): void {
+  add(kind: Kind, start: () => void, giveUp: (reason: unknown) => void, signal?: Signal, maxMs?: number): void {
     const own = this.waiting[kind]
     if (kind === "request" && own.size >= maxWaiting) {
       giveUp(new TooManyWaiting())
@@ -87,7 +87,7 @@ export async function inTurn<Outcome>(
   client: string,
   kind: Kind,
   task: () => Promise<Outcome>,
-  signal?: Abortable,
+  signal?: Signal,
 ): Promise<Outcome> {
   signal?.throwIfAborted()
   const queue = queues().get(client) ?? { running: 0, waiting: new WaitingLine() }

@@ -5,7 +5,7 @@ import { exportOf } from "@/lib/leaving/export"
 import { consumeExport } from "@/lib/leaving/export-token"
 import { isSameOrigin } from "@/lib/platform/http/origin"
 import { openSnapshot } from "@/lib/platform/postgres/cursor"
-import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
+import { foldBeforeReading } from "@/lib/platform/postgres/request-sums"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { product } from "@/lib/product"
 import { currentViewer } from "@/lib/sign-in/browser-session"
@@ -44,7 +44,7 @@ function readerOf({ id }: Viewer): string {
 
 /** Takes the slot first, so that another download in progress does not use up the token. */
 async function open(viewer: Viewer, token: string, address: string, maxMs: number) {
-  await foldRequestSums()
+  await foldBeforeReading()
   const snapshot = (await openSnapshot(readerOf(viewer), maxMs)) ?? refuseSlot("own")
   try {
     if (await consumeExport(viewer, token, address)) return exportOf(viewer.id, snapshot)
