@@ -7,17 +7,18 @@ import { root } from "@/scripts/root"
 const css = readFileSync(join(root, "app/globals.css"), "utf8")
 
 test.each(["light", "dark"] as const)(
-  "in %s mode every accent hue has the contrast of WCAG 2.2 AA for text",
+  "in %s mode every hue of the accent and of the admin data API has the contrast of WCAG 2.2 AA for text",
   (scheme) => {
     const pairs = Array.from({ length: 360 }, (_, hue) => hue).flatMap((hue) => {
       const color = (name: string) => colorOf(scheme, name, hue)
-      const accent = color("accent")
       const surfaces = ["page", "panel", "sunken"].map(color)
       const compared = [
-        ...surfaces.map((surface) => [accent, surface] as const),
-        // A selected item has a tenth of the accent color behind its text; it stands on the page or on a panel.
-        ...surfaces.slice(0, 2).map((surface) => [accent, mixed(accent, surface, 0.1)] as const),
-        [color("on-accent"), accent] as const,
+        ...["accent", "admin"].map(color).flatMap((text) => [
+          ...surfaces.map((surface) => [text, surface] as const),
+          // A selected item and a chip have a tenth of the color behind their text, on the page or on a panel.
+          ...surfaces.slice(0, 2).map((surface) => [text, mixed(text, surface, 0.1)] as const),
+        ]),
+        [color("on-accent"), color("accent")] as const,
         [color("on-accent"), color("accent-strong")] as const,
       ]
       return compared.map(([text, behind]) => ({ hue, contrast: contrast(text, behind) }))
@@ -33,11 +34,11 @@ test("black on white has a contrast of 21, and oklch(0.628 0.2577 29.23) is red"
 })
 
 /** The sRGB color of a variable of globals.css. */
-function colorOf(scheme: "light" | "dark", name: string, accentHue: number): Color {
+function colorOf(scheme: "light" | "dark", name: string, hue: number): Color {
   const color = "oklch\\(([\\d.]+) ([\\d.]+) (\\S+)\\)"
   const found = new RegExp(`--${name}: light-dark\\(${color}, ${color}\\);`).exec(css) ?? expect.fail(`no ${name}`)
   const [l, c, h] = scheme === "light" ? found.slice(1, 4) : found.slice(4)
-  return rgbOf(Number(l), Number(c), h === "var(--accent-hue)" ? accentHue : Number(h))
+  return rgbOf(Number(l), Number(c), h?.startsWith("var(") ? hue : Number(h))
 }
 
 function mixed(color: Color, behind: Color, share: number): Color {

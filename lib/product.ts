@@ -7,6 +7,8 @@ export const product = {
   supportEmail: "support@example.com",
   /** In oklch, 0 to 359. Every hue has enough contrast: app/globals.test.ts. */
   accentHue: 262,
+  /** Of the admin data API and its keys; the user API has the accent color. */
+  adminHue: 330,
 }
 
 export const keyVariable = `${product.slug.toUpperCase()}_KEY`
