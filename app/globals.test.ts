@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { type Color, rgbOf } from "@/lib/platform/text/color"
+import { product } from "@/lib/product"
 import { root } from "@/scripts/root"
 
 const css = readFileSync(join(root, "app/globals.css"), "utf8")
@@ -15,6 +16,8 @@ test.each(["light", "dark"] as const)(
       const compared = [
         ...["accent", "admin"].map(color).flatMap((text) => [
           ...surfaces.map((surface) => [text, surface] as const),
+          // The first characters of a key, on a hovered row.
+          [text, mixed(text, color("sunken"), 0.08)] as const,
           // A selected item and a chip have a tenth of the color behind their text, on the page or on a panel.
           ...surfaces.slice(0, 2).map((surface) => [text, mixed(text, surface, 0.1)] as const),
         ]),
@@ -24,6 +27,23 @@ test.each(["light", "dark"] as const)(
       return compared.map(([text, behind]) => ({ hue, contrast: contrast(text, behind) }))
     })
     expect(pairs.filter(({ contrast }) => !(contrast >= 4.5))).toEqual([])
+  },
+)
+
+test.each(["light", "dark"] as const)(
+  "in %s mode highlighted code has the contrast of text, and the colors of a chart that of graphics and of each other",
+  (scheme) => {
+    const color = (name: string) => colorOf(scheme, name, product.accentHue)
+    const [page, panel] = [color("page"), color("panel")]
+    for (const behind of [page, panel, color("sunken")]) expect(contrast(color("code"), behind)).toBeGreaterThan(4.5)
+    const series = ["accent", "second", "third"].map(color)
+    for (const one of [...series, color("bad")]) {
+      for (const behind of [page, panel]) expect(contrast(one, behind)).toBeGreaterThan(3)
+    }
+    // Without hues, as for people who see no colors, they still differ.
+    const lightness = series.map(luminance).sort((one, other) => one - other)
+    const steps = lightness.slice(1).map((light, index) => (light + 0.05) / ((lightness[index] ?? 0) + 0.05))
+    for (const step of steps) expect(step).toBeGreaterThan(1.5)
   },
 )
 

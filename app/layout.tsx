@@ -18,7 +18,7 @@ export function generateMetadata(): Metadata {
   }
 }
 
-const colors = { light: "#f8f9fa", dark: "#0e1013" } as const
+const colors = { light: "#fbfcfe", dark: "#0e1013" } as const
 
 export async function generateViewport(): Promise<Viewport> {
   const theme = await chosenTheme()
