@@ -42,4 +42,9 @@ export type Surface = keyof typeof kinds
 
 export const surfaces = Object.keys(kinds) as Surface[]
 
+/** Of a key or of its first characters. */
+export function surfaceOf(start: string): Surface {
+  return keyPrefixes.admin.some((prefix) => start.startsWith(prefix)) ? "admin" : "user"
+}
+
 export const anyPrefix = `(?:${Object.values(keyPrefixes).flat().join("|")})`

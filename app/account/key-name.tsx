@@ -1,3 +1,4 @@
+import { KeyStart } from "@/components/keys/key-start"
 import { Id } from "@/components/list/cells"
 import { Link } from "@/components/ui/link"
 import { Untrusted } from "@/components/values/untrusted"
@@ -17,7 +18,11 @@ export function KeyName({ id, keys, hasStart = false }: { id: string; keys: read
       ) : (
         <Untrusted>{name}</Untrusted>
       )}
-      {hasStart && <code className="block font-mono text-xs whitespace-nowrap text-muted">{start}…</code>}
+      {hasStart && (
+        <span className="block">
+          <KeyStart>{start}</KeyStart>
+        </span>
+      )}
     </span>
   )
 }

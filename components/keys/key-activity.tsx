@@ -9,7 +9,7 @@ import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { LinkChoice } from "@/components/ui/link-choice"
 import { RowsTable, type TableColumn } from "@/components/ui/table"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { RelativeTime } from "@/components/values/relative-time"
 import { formatters } from "@/components/values/units"
 import type { List } from "@/lib/api/envelope"
@@ -75,13 +75,13 @@ export function Usage({
           ]}
         />
       </div>
-      <dl className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] gap-3">
-        {shown.map((column) => (
-          <Tile key={column.label} label={column.label}>
+      <Tiles>
+        {shown.map((column, index) => (
+          <Tile key={column.label} label={column.label} lead={index === 0}>
             {whole(sumOf(column))}
           </Tile>
         ))}
-      </dl>
+      </Tiles>
       <Chart
         title={`Requests ${titles[unit]}`}
         kind="bar"
@@ -90,7 +90,7 @@ export function Usage({
         areParts
         series={[
           { label: "Succeeded", values: drawn(({ requests, errors }) => requests - errors) },
-          { label: "Failed", values: drawn(({ errors }) => errors) },
+          { label: "Failed", isFailure: true, values: drawn(({ errors }) => errors) },
         ]}
       />
       <details>

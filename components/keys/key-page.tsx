@@ -23,6 +23,7 @@ import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { Failures, type RequestLog, Requests, Usage } from "./key-activity"
 import { Addresses, LogNotes } from "./key-report"
+import { KeyStart } from "./key-start"
 import { LiveUpdates } from "./live-updates"
 import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
 
@@ -60,12 +61,13 @@ export async function KeyPage({
   return (
     <PageFrame
       back={back}
+      surface={surface}
       title={
         <>
           <Untrusted>{name}</Untrusted> <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
         </>
       }
-      intro={<code className="font-mono">{start}…</code>}
+      intro={<KeyStart>{start}</KeyStart>}
       actions={
         <div className="flex flex-wrap gap-2">
           <Actions listed={listed} isOwn={isOwn} />

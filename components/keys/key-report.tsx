@@ -9,7 +9,7 @@ import { EmptyState } from "@/components/ui/empty-state"
 import { Fact, Facts } from "@/components/ui/facts"
 import { Notice } from "@/components/ui/notice"
 import { RowsTable, type TableColumn } from "@/components/ui/table"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { formatters } from "@/components/values/units"
 import { Untrusted } from "@/components/values/untrusted"
 import { env } from "@/lib/env"
@@ -27,6 +27,7 @@ import {
 } from "@/lib/request-log/key-report"
 import { failuresPerMinute } from "@/lib/request-log/write"
 import type { Viewer } from "@/lib/sign-in/browser-session"
+import { KeyStart } from "./key-start"
 
 /** Enough for any key that was not abused from many addresses; the downloads have the other rows. */
 const shownRows = 200
@@ -51,6 +52,7 @@ export async function KeyReportPage({
   const name = <Untrusted>{listed.name}</Untrusted>
   return (
     <PageFrame
+      surface={listed.surface}
       back={<BackLink href={page}>{name}</BackLink>}
       title={<span>What “{name}” did</span>}
       intro={<Completeness report={report} />}
@@ -118,7 +120,7 @@ function KeySummary({ report: { key, total }, ownerEmail }: { report: KeyReport;
   return (
     <Facts>
       <Fact label="Key">
-        <code className="font-mono">{start}…</code>
+        <KeyStart>{start}</KeyStart>
       </Fact>
       <Fact label="Owner">
         <AccountLink id={owner.id} email={ownerEmail} />
@@ -138,14 +140,16 @@ function KeySummary({ report: { key, total }, ownerEmail }: { report: KeyReport;
 
 function Totals({ report: { total, routes, addresses, unlogged } }: { report: KeyReport }) {
   return (
-    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
-      <Tile label="Requests">{whole(total.requests)}</Tile>
+    <Tiles>
+      <Tile lead label="Requests">
+        {whole(total.requests)}
+      </Tile>
       <Tile label="Failed">{whole(total.errors)}</Tile>
       <Tile label="Not logged">{whole(unlogged)}</Tile>
       <Tile label="Rows read">{whole(total.rows)}</Tile>
       <Tile label="Endpoints">{whole(routes.length)}</Tile>
       <Tile label="IP addresses">{whole(addresses.length)}</Tile>
-    </dl>
+    </Tiles>
   )
 }
 

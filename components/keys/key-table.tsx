@@ -13,6 +13,7 @@ import type { Predecessor } from "@/lib/keys/predecessor"
 import { limitsInWords, predecessorInWords, revocationInWords } from "@/lib/keys/words"
 import { absoluteTime } from "@/lib/platform/text/format-time"
 import type { Surface } from "@/lib/surfaces"
+import { KeyStart } from "./key-start"
 import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
 
 export type Owners = "hidden" | "ids" | "addresses"
@@ -67,7 +68,7 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
           )}
         </span>
         <Line>
-          <Start value={start} />
+          <KeyStart>{start}</KeyStart>
           {limits && ` · ${limits}`}
         </Line>
         {found.length > 0 && (
@@ -135,7 +136,7 @@ function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; r
   return (
     <div className="mt-0.5 text-xs text-muted">
       <p id={`key-${id}`} tabIndex={-1}>
-        Replaces <Start value={start} />, which works until {absoluteTime(expiresAt)};{" "}
+        Replaces <KeyStart>{start}</KeyStart>, which works until {absoluteTime(expiresAt)};{" "}
         {predecessorInWords(predecessor, now)}.
       </p>
       {revocable && (
@@ -166,8 +167,4 @@ function Cell({ label, children }: { label: string; children: ReactNode }) {
 
 function Line({ children }: { children: ReactNode }) {
   return <p className="text-xs text-muted">{children}</p>
-}
-
-function Start({ value }: { value: string }) {
-  return <code className="font-mono whitespace-nowrap">{value}…</code>
 }

@@ -49,6 +49,7 @@ export async function KeysPage({
   const own = { viewerId: viewer.id, rotate, requestId: randomUUID(), shown, change, rules }
   return (
     <PageFrame
+      surface={surface}
       title={title}
       intro={
         <>

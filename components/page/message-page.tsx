@@ -4,7 +4,7 @@ export function MessagePage({ status, title, children }: { status: string; title
   return (
     <div className="mx-auto grid w-full max-w-lg justify-items-start gap-3 px-4 py-16">
       <p className="font-mono text-muted">{status}</p>
-      <h1 className="text-xl font-semibold">{title}</h1>
+      <h1 className="text-title">{title}</h1>
       {children}
     </div>
   )

@@ -9,23 +9,22 @@ export function PanelList({
 }: {
   title: string
   all?: { href: string; label: string } | undefined
-  empty: string
+  /** Instead of no rows. */
+  empty?: string
   children: readonly ReactNode[]
 }) {
   return (
-    <section
-      aria-label={title}
-      className="grid grid-cols-[minmax(0,1fr)] content-start rounded-lg border border-line bg-panel"
-    >
-      <div className="flex flex-wrap items-baseline justify-between gap-x-4 px-4 pt-3 pb-2">
-        <h2 className="font-medium">{title}</h2>
+    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] content-start">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4 pb-2">
+        <h2 className="text-base font-semibold">{title}</h2>
         {all && (
-          <Link href={all.href} className="text-accent hover:underline">
+          <Link href={all.href} className="font-medium text-accent hover:underline">
             {all.label}
           </Link>
         )}
       </div>
-      {children.length > 0 ? <ul className="pb-1">{children}</ul> : <p className="px-4 pb-4 text-muted">{empty}</p>}
+      {children.length > 0 && <ul className="border-b border-line">{children}</ul>}
+      {children.length === 0 && <p className="border-t border-line py-2.5 text-muted">{empty}</p>}
     </section>
   )
 }
@@ -42,7 +41,7 @@ export function PanelRow({
   endNote?: ReactNode
 }) {
   return (
-    <li className="flex items-baseline justify-between gap-4 border-t border-line px-4 py-2.5">
+    <li className="flex items-baseline justify-between gap-4 border-t border-line py-2.5">
       <div className="min-w-0 wrap-anywhere">
         <div>{title}</div>
         {note && <div className="text-xs text-muted">{note}</div>}

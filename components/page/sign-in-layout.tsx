@@ -1,17 +1,31 @@
 import type { ReactNode } from "react"
 import { Link } from "@/components/ui/link"
+import { Keyhole } from "@/components/values/lock"
+import { kinds, surfaces } from "@/lib/surfaces"
 import { Wordmark } from "./wordmark"
 
 export function SignInLayout({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <main className="mx-auto grid w-full max-w-sm gap-6 px-4 pt-[max(3rem,14vh)] pb-12">
-      <Link href="/" className="justify-self-start rounded-md">
-        <Wordmark />
-      </Link>
-      <div className="grid gap-5 rounded-lg border border-line bg-panel p-5 shadow-xs">
-        <h1 className="text-lg font-semibold">{title}</h1>
-        {children}
+    <div className="lg:grid lg:grid-cols-2">
+      <main className="mx-auto grid w-full max-w-sm content-start gap-6 px-4 pt-[max(3rem,14vh)] pb-12">
+        <Link href="/" className="justify-self-start rounded-md">
+          <Wordmark />
+        </Link>
+        <h1 className="text-title">{title}</h1>
+        <div className="grid gap-5">{children}</div>
+      </main>
+      <div aria-hidden="true" className="sticky top-0 hidden h-dvh grid-cols-2 lg:grid print:hidden">
+        {surfaces.toReversed().map((surface) => (
+          <div
+            key={surface}
+            data-surface={surface}
+            className="grid content-center justify-items-center gap-8 bg-surface/8 text-surface"
+          >
+            <Keyhole surface={surface} className="h-[28vh]" />
+            <code className="font-mono">{kinds[surface].prefix}…</code>
+          </div>
+        ))}
       </div>
-    </main>
+    </div>
   )
 }

@@ -13,7 +13,7 @@ export const colors = {
     line: [0.905, 0.006, 255],
     ink: [0.235, 0.018, 258],
     muted: [0.475, 0.018, 258],
-    accent: [0.475, 0.165, product.accentHue],
+    accent: [0.46, 0.2, product.accentHue],
     "on-accent": [0.99, 0, 0],
   },
   dark: {
@@ -22,7 +22,7 @@ export const colors = {
     line: [0.315, 0.014, 258],
     ink: [0.935, 0.006, 258],
     muted: [0.72, 0.014, 258],
-    accent: [0.765, 0.115, product.accentHue],
+    accent: [0.765, 0.13, product.accentHue],
     "on-accent": [0.2, 0.05, product.accentHue],
   },
 } satisfies Record<string, Record<string, Parameters<typeof hexOf>>>
