@@ -48,6 +48,14 @@ test("parts of one number share a scale, on which the smallest of them is still 
   expect(html).toContain('d="M0.5 100V98.5h0.36V100z"')
 })
 
+test("only failures have the color of a bad status, and no series has that of a good one or a warning", () => {
+  const labels = ["One", "Two", "Three"]
+  const html = drawn(labels.map((label) => ({ label, values: [1, 2, 3] })))
+  expect(html).not.toMatch(/--(good|warn|bad)/)
+  expect(new Set([...html.matchAll(/fill="var\((--\w+)\)"/g)].map(([, color]) => color)).size).toBe(3)
+  expect(drawn([{ label: "Failed", isFailure: true, values: [1, 2, 3] }])).toContain('fill="var(--bad)"')
+})
+
 test("values begin with the period in which something was created, and a single one is a dot", () => {
   const starts = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => new Date(day))
   const since = (time: string) => valuesSince(new Date(time), starts, [0, 0, 5])

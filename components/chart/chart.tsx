@@ -7,6 +7,8 @@ export type Series = {
   label: string
   /** ISO 4217, for amounts. */
   currency?: string | undefined
+  /** Its color is that of bad statuses, which no other series has. */
+  isFailure?: boolean
   values: readonly (number | null)[]
   before?: readonly (number | null)[] | undefined
 }
@@ -32,14 +34,16 @@ export function Chart({
   series: readonly Series[]
   children?: ReactNode
 }) {
-  const colored = series.map((one, index): Colored => ({ ...one, color: colors[index] ?? "var(--muted)" }))
+  const colored = series.map((one, index): Colored => {
+    return { ...one, color: one.isFailure ? "var(--bad)" : (colors[index] ?? "var(--muted)") }
+  })
   const groups = areParts ? [colored] : groupsOf(colored)
   const hasBefore = series.some(({ before }) => before)
   const isEmpty = series.every(({ values, before = [] }) => [...values, ...before].every((value) => !value))
   return (
     <section
       aria-label={title}
-      className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 rounded-lg border border-line bg-panel p-3"
+      className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 border-t border-line pt-2.5"
     >
       <h2 className="font-medium">{title}</h2>
       {isEmpty ? (
@@ -60,7 +64,7 @@ export function Chart({
         <ul aria-hidden="true" className="flex flex-wrap gap-x-4 text-xs text-muted">
           {colored.map(({ label, color }) => (
             <li key={label} className="flex items-center gap-1.5">
-              <span className="size-2 rounded-full" style={{ background: color }} />
+              <span className="size-2 rounded-xs" style={{ background: color }} />
               {label}
             </li>
           ))}
@@ -79,7 +83,8 @@ export function Chart({
 
 type Colored = Series & { color: string }
 
-const colors = ["var(--accent)", "var(--warn)", "var(--good)"]
+/** None of the hues of a status; of different lightness, so that they differ without their hues. */
+const colors = ["var(--accent)", "var(--second)", "var(--third)"]
 
 /** Above this ratio, the smaller of two series could not be read on the scale of the other. */
 const maxRatio = 8
@@ -154,7 +159,10 @@ function Plot({
         />
         {series.map(({ label, color, values }, index) =>
           kind === "line" ? (
-            <Line key={label} values={values} y={y} stroke={color} strokeWidth={2} />
+            <g key={label}>
+              <path d={areaOf(values, y)} fill={color} opacity={0.08} />
+              <Line values={values} y={y} stroke={color} strokeWidth={2} />
+            </g>
           ) : (
             <path key={label} d={barsOf(values, index, series.length, y)} fill={color} />
           ),
@@ -197,6 +205,15 @@ function Line({
       {...style}
     />
   )
+}
+
+function areaOf(values: readonly (number | null)[], y: Y): string {
+  const parts = values.map((value, index) => {
+    const next = values[index + 1] ?? null
+    if (value === null || next === null) return ""
+    return `M${index + 0.5} ${rounded(y(0))}V${rounded(y(value))}L${index + 1.5} ${rounded(y(next))}V${rounded(y(0))}z`
+  })
+  return parts.join("")
 }
 
 /** Share of the width of a period. */

@@ -38,7 +38,7 @@ export function UseChart({ requests, errors, createdAt }: Use & { createdAt: Dat
             requests.map((count, index) => count - (errors[index] ?? 0)),
           ),
         },
-        { label: "Failed", values: valuesSince(createdAt, starts, errors) },
+        { label: "Failed", isFailure: true, values: valuesSince(createdAt, starts, errors) },
       ]}
     />
   )
