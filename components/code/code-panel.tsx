@@ -1,15 +1,22 @@
-import { CopyButton } from "./copy-button"
+import type { Surface } from "@/lib/surfaces"
+import { CodeFrame } from "./code-frame"
+import { type CodeLanguage, Highlighted } from "./highlighted"
 
-export function CodePanel({ title, code }: { title: string; code: string }) {
+/** For server components; a client component shows its code in a `CodeFrame`. */
+export function CodePanel({
+  title,
+  code,
+  language,
+  surface,
+}: {
+  title: string
+  code: string
+  language?: CodeLanguage
+  surface?: Surface
+}) {
   return (
-    <figure className="overflow-hidden rounded-lg border border-line bg-panel">
-      <figcaption className="flex h-9 items-center justify-between gap-2 border-b border-line px-3 text-xs font-medium text-muted">
-        {title}
-        <CopyButton label={title} />
-      </figcaption>
-      <pre className="px-3 py-2.5 font-mono text-xs leading-5 wrap-anywhere whitespace-pre-wrap">
-        <code>{code}</code>
-      </pre>
-    </figure>
+    <CodeFrame title={title} surface={surface}>
+      {language ? <Highlighted language={language}>{code}</Highlighted> : <code>{code}</code>}
+    </CodeFrame>
   )
 }
