@@ -2,7 +2,7 @@ import { PlanTile } from "@/components/account/plan-tile"
 import { Shortage } from "@/components/account/shortage"
 import { Count } from "@/components/list/cells"
 import { SupportLink } from "@/components/page/support-link"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { type CreditDay, forecastOf, spentIn } from "@/lib/credits/days"
 import { describeForecast, inCredits, shortageOf } from "@/lib/credits/words"
 import type { CurrentSubscription } from "@/lib/purchases/subscriptions"
@@ -12,17 +12,20 @@ export function AccountTiles({
   days,
   requests,
   subscription,
+  hasCalled,
 }: {
   balance: { balance: number; held: number; neededForCall: number | null }
   days: readonly CreditDay[]
   /** This month. */
   requests: number
   subscription: CurrentSubscription | null
+  hasCalled: boolean
 }) {
   const forecast = shortageOf(balance, neededForCall) ? null : forecastOf(balance, days)
   return (
-    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <Tiles>
       <Tile
+        lead
         label="Balance"
         note={
           <>
@@ -34,10 +37,14 @@ export function AccountTiles({
       >
         {inCredits(balance)}
       </Tile>
-      <Tile label={`Spent in ${days.length} days`}>{inCredits(spentIn(days))}</Tile>
-      <Tile label="Requests this month" note="with all keys">
-        <Count value={requests} />
-      </Tile>
+      {hasCalled && (
+        <>
+          <Tile label={`Spent in ${days.length} days`}>{inCredits(spentIn(days))}</Tile>
+          <Tile label="Requests this month" note="with all keys">
+            <Count value={requests} />
+          </Tile>
+        </>
+      )}
       {subscription ? (
         <PlanTile plan={subscription} includes={<>and {inCredits(subscription.planCredits)}</>} />
       ) : (
@@ -52,6 +59,6 @@ export function AccountTiles({
           None
         </Tile>
       )}
-    </dl>
+    </Tiles>
   )
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod"
+import { KeyStart } from "@/components/keys/key-start"
 import { Count, Day, Money, Status, Time } from "@/components/list/cells"
 import { Request, ResponseStatus } from "@/components/list/request-cells"
 import { PanelList, PanelRow } from "@/components/page/panel-list"
@@ -23,7 +24,7 @@ export function LastRequests({
   keys: readonly NamedKey[]
 }) {
   return (
-    <PanelList title="Recent requests" all={{ href: requestsPage, label: "All requests" }} empty="No requests yet.">
+    <PanelList title="Recent requests" all={{ href: requestsPage, label: "All requests" }}>
       {requests.map(({ id, keyId, method, route, status, code, credits, createdAt }) => (
         <PanelRow
           key={id}
@@ -51,13 +52,13 @@ export function LastRequests({
 export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readonly NamedKey[] }) {
   const most = Math.max(...used.map(({ requests }) => requests))
   return (
-    <PanelList title="Usage by key this month" all={{ href: page, label: "All keys" }} empty="No requests this month.">
+    <PanelList title="Usage by key this month" all={{ href: page, label: "All keys" }}>
       {used.map(({ id, start, requests, credits }) => (
         <PanelRow
           key={id}
           title={
             <>
-              <KeyName id={id} keys={keys} /> <code className="font-mono text-xs text-muted">{start}…</code>
+              <KeyName id={id} keys={keys} /> <KeyStart>{start}</KeyStart>
             </>
           }
           note={<Share value={requests / most} />}
@@ -76,14 +77,14 @@ export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readon
 function Share({ value }: { value: number }) {
   return (
     <div aria-hidden="true" className="mt-1.5 h-1 w-40 max-w-full rounded-full bg-sunken">
-      <div className="h-full rounded-full bg-accent" style={{ width: `${value * 100}%` }} />
+      <div className="h-full rounded-full bg-surface" style={{ width: `${value * 100}%` }} />
     </div>
   )
 }
 
 export function LastOrders({ orders }: { orders: readonly z.output<typeof orderRow>[] }) {
   return (
-    <PanelList title="Latest order" all={{ href: "/account/orders", label: "All orders" }} empty="No orders yet.">
+    <PanelList title="Latest order" all={{ href: "/account/orders", label: "All orders" }}>
       {orders.map(({ id, description, status, amount, currency, createdAt }) => (
         <PanelRow
           key={id}

@@ -2,6 +2,7 @@ import { CircleCheck, CircleDashed } from "lucide-react"
 import { endpoints, meteredEndpoints } from "@/app/api/v1/endpoints"
 import { CallLinks } from "@/components/code/call-links"
 import { CodePanel } from "@/components/code/code-panel"
+import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import type { Progress } from "@/lib/accounts/progress"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
@@ -18,26 +19,30 @@ export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
     { label: "Create an API key", href: `${kinds.user.page}?new`, isDone: hasKey },
     { label: "Make your first API call", href: "/docs/user", isDone: hasCalled },
   ]
+  const next = steps.find(({ isDone }) => !isDone)
   return (
     <section
       aria-label="Next steps"
-      className="grid grid-cols-[minmax(0,1fr)] gap-3 rounded-lg border border-line bg-panel p-4"
+      className="grid grid-cols-[minmax(0,1fr)] gap-3 rounded-xl bg-surface/5 p-4 sm:p-6"
     >
-      <h2 className="font-medium">Next steps</h2>
-      <ol className="grid gap-2">
+      <h2 className="text-base font-semibold">Next steps</h2>
+      <ol>
         {steps.map(({ label, href, isDone }) => (
-          <li key={label} className="flex items-center gap-2">
+          <li key={label} className="flex min-h-11 items-center gap-3">
             {isDone ? (
-              <CircleCheck aria-hidden="true" className="size-4 text-good" />
+              <CircleCheck aria-hidden="true" className="size-5 text-surface" />
             ) : (
-              <CircleDashed aria-hidden="true" className="size-4 text-muted" />
+              <CircleDashed aria-hidden="true" className="size-5 text-muted" />
             )}
             {isDone ? (
               <span className="text-muted">
                 {label} <span className="sr-only">(done)</span>
               </span>
             ) : (
-              <Link href={href} className="font-medium text-accent hover:underline">
+              <Link
+                href={href}
+                className={label === next?.label ? buttonStyle("primary") : "font-medium text-muted hover:text-ink"}
+              >
                 {label}
               </Link>
             )}
@@ -63,7 +68,12 @@ async function FirstCall() {
         </Link>
         .
       </p>
-      <CodePanel title="First API call" code={exampleRequest(endpoint, "curl", env().BASE_URL)} />
+      <CodePanel
+        title="First API call"
+        code={exampleRequest(endpoint, "curl", env().BASE_URL)}
+        language="shell"
+        surface="user"
+      />
       <CallLinks to={others} />
     </div>
   )

@@ -63,7 +63,13 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
         </Notice>
       )}
       <NextSteps {...progress} />
-      <AccountTiles balance={balance} days={days} requests={month.requests} subscription={subscription} />
+      <AccountTiles
+        balance={balance}
+        days={days}
+        requests={month.requests}
+        subscription={subscription}
+        hasCalled={progress.hasCalled}
+      />
       {spentIn(days) > 0 && (
         <Chart
           title="Credits spent by day (UTC)"
@@ -73,11 +79,12 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
           series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
         />
       )}
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-2">
-        <LastRequests requests={lastRequests.data} keys={keys} />
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-          <KeyUse used={month.keys} keys={keys} />
-          <LastOrders orders={lastOrders.data} />
+      {/* What is empty has a next step above, or a page of its own. */}
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-10 gap-y-8 empty:hidden lg:grid-cols-2">
+        {lastRequests.data.length > 0 && <LastRequests requests={lastRequests.data} keys={keys} />}
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-8 empty:hidden">
+          {month.keys.length > 0 && <KeyUse used={month.keys} keys={keys} />}
+          {lastOrders.data.length > 0 && <LastOrders orders={lastOrders.data} />}
         </div>
       </div>
     </PageFrame>

@@ -1,5 +1,5 @@
 import { GET } from "@/app/api/v1/admin/subscriptions/route"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { formatters } from "@/components/values/units"
 import { holds } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
@@ -16,14 +16,14 @@ export async function AtRisk({ role }: { role: string }) {
       <h2 id="at-risk" className="text-base font-semibold">
         Subscriptions at risk
       </h2>
-      <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Tiles>
         {(await Promise.all(found)).map(({ label, note, href, counted }) => (
           <Tile key={label} label={label} note={note} href={href}>
             {counted ? formatters.count.full(counted.total) : "Too many to count"}
             {counted?.totalIsMinimum && "+"}
           </Tile>
         ))}
-      </dl>
+      </Tiles>
     </section>
   )
 }

@@ -90,7 +90,7 @@ export async function Charts({ role, ...range }: Range & { role: string }) {
   ])
   if (charts instanceof QuestionError) return <Notice tone="warn">{charts.message}</Notice>
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-8 lg:grid-cols-2">
       {charts.map((chart) => (
         <Chart key={chart.title} {...chart}>
           {chart.isByPlan && !(revenue instanceof QuestionError) && <ByPlan value={revenue} />}

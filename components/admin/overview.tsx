@@ -1,6 +1,6 @@
 import type { z } from "zod"
 import { Table, TableCell, TableRow } from "@/components/ui/table"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { formatters } from "@/components/values/units"
 import type { Amounts, StatsSummary, statsRow } from "@/lib/metrics/rows"
 import { holds, type Permission } from "@/lib/permissions"
@@ -23,9 +23,9 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
     </>
   )
   return (
-    <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 min-[84rem]:grid-cols-6">
+    <Tiles>
       {summary.mrr && (
-        <Tile label="MRR" href={rows("billing.read", "subscriptions")}>
+        <Tile lead label="MRR" href={rows("billing.read", "subscriptions")}>
           <AmountsWithChange now={summary.mrr} before={before.mrr ?? []} />
         </Tile>
       )}
@@ -34,7 +34,7 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
           <AmountsWithChange now={net(summary)} before={net(before)} />
         </Tile>
       )}
-      <Tile label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
+      <Tile lead={!summary.mrr} label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
         {number("signups")}
       </Tile>
       {/* No link: the lists show today's subscriptions, this tile those at the end of the range. */}
@@ -58,7 +58,7 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
       >
         {number("creditsSpent")}
       </Tile>
-    </dl>
+    </Tiles>
   )
 }
 

@@ -1,11 +1,7 @@
 import type { ReactNode } from "react"
 
 export function Facts({ children }: { children: ReactNode }) {
-  return (
-    <dl className="grid gap-x-6 gap-y-4 rounded-lg border border-line bg-panel p-4 sm:grid-cols-2 lg:grid-cols-3">
-      {children}
-    </dl>
-  )
+  return <dl className="grid gap-x-6 gap-y-4 border-y border-line py-4 sm:grid-cols-2 lg:grid-cols-3">{children}</dl>
 }
 
 export function Fact({ label, children }: { label: string; children: ReactNode }) {

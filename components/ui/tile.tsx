@@ -1,31 +1,42 @@
 import type { ReactNode } from "react"
 import { Link } from "./link"
 
+export function Tiles({ children }: { children: ReactNode }) {
+  return <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3 lg:grid-cols-5">{children}</dl>
+}
+
 export function Tile({
   label,
   note,
   href,
+  lead = false,
   children,
 }: {
   label: string
   note?: ReactNode
   href?: string | undefined
+  /** The figure that a page is about, at most one; it comes first. */
+  lead?: boolean
   children: ReactNode
 }) {
   return (
     <div
-      className={`relative grid content-start gap-1 rounded-lg border border-line bg-panel p-3 ${href ? "hover:border-edge" : ""}`}
+      className={`relative grid content-start gap-1 ${lead ? "col-span-2 border-t-3 border-surface pt-2 sm:row-span-2" : "border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
     >
-      <dt className="text-xs text-muted">
+      <dt className={lead ? "font-medium" : "text-muted"}>
         {href ? (
-          <Link href={href} className="after:absolute after:inset-0 after:rounded-lg">
+          <Link href={href} className="after:absolute after:inset-0">
             {label}
           </Link>
         ) : (
           label
         )}
       </dt>
-      <dd className="text-base font-semibold whitespace-pre-line">{children}</dd>
+      <dd
+        className={`whitespace-pre-line ${lead ? "text-figure sm:text-4xl sm:tracking-tighter" : "text-xl font-semibold tracking-tight sm:text-figure"}`}
+      >
+        {children}
+      </dd>
       {note && <dd className="text-xs text-muted">{note}</dd>}
     </div>
   )

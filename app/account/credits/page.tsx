@@ -12,7 +12,7 @@ import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { Table, TableCell, TableRow } from "@/components/ui/table"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { creditDays, forecastOf } from "@/lib/credits/days"
 import { describeForecast, inCredits, nameOfLine, shortageOf } from "@/lib/credits/words"
 import { requireViewer } from "@/lib/sign-in/browser-session"
@@ -45,8 +45,9 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
       intro="A run is charged its actual cost. Reserved credits that it does not use return to your balance."
     >
       {"data" in found && (
-        <dl className="grid grid-cols-2 gap-3">
+        <Tiles>
           <Tile
+            lead
             label="Balance"
             note={
               <>
@@ -61,7 +62,7 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
           <Tile label="Held" note="by runs in progress">
             {inCredits(found.meta.held)}
           </Tile>
-        </dl>
+        </Tiles>
       )}
       {days && <Usage days={days} />}
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">

@@ -13,7 +13,7 @@ export function Usage({ days }: { days: readonly CreditDay[] }) {
   const sinceSignUp = days.filter(({ balance }) => balance !== null)
   return (
     <>
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-8 lg:grid-cols-2">
         <Chart
           title={`Spent in the last ${days.length} days: ${inCredits(spentIn(days))}`}
           kind="bar"

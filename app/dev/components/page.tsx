@@ -2,7 +2,9 @@ import { Search } from "lucide-react"
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
 import { Chart } from "@/components/chart/chart"
+import { CodePanel } from "@/components/code/code-panel"
 import { CheckboxesField, SelectField, TextAreaField, TextField } from "@/components/form/fields"
+import { KeyStart } from "@/components/keys/key-start"
 import { Id, Money, None, Status, Time } from "@/components/list/cells"
 import { PageFrame, Panel } from "@/components/page/page-frame"
 import { Button, type ButtonKind } from "@/components/ui/button"
@@ -12,9 +14,12 @@ import { Fact, Facts } from "@/components/ui/facts"
 import { Notice } from "@/components/ui/notice"
 import { StatusBadge } from "@/components/ui/status-badge"
 import { RowsTable } from "@/components/ui/table"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
+import { Lock } from "@/components/values/lock"
+import { languageTitles, requestIn } from "@/lib/api/documents/example-requests"
 import { requireDevelopment } from "@/lib/platform/http/development"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
+import { kinds, surfaces } from "@/lib/surfaces"
 import { ExampleConfirmation } from "./example-confirmation"
 import { ExamplePasskey, ExampleRecoveryCodes } from "./example-factors"
 
@@ -38,12 +43,40 @@ export default async function ComponentsPage() {
           </div>
         </Example>
         <Example title="Type">
-          <p className="text-xl font-semibold tracking-tight">Page title, 20 px</p>
+          <p className="text-4xl font-semibold tracking-tighter">1,284.50, the lead figure, 36 px</p>
+          <p className="text-figure">1,284.50, a figure, 28 px</p>
+          <p className="text-title">Page title, 24 px</p>
           <p className="text-base font-semibold">Section, 16 px</p>
           <p>Text, 14 px</p>
           <p className="text-muted">Explanation, 14 px</p>
           <p className="text-xs text-muted">Note, 12 px</p>
           <p className="font-mono text-xs">Code, 12 px</p>
+        </Example>
+        <Example title="Surfaces">
+          <div className="flex flex-wrap gap-x-10 gap-y-3">
+            {surfaces.toReversed().map((surface) => (
+              <p key={surface} data-surface={surface} className="flex items-center gap-2 text-title">
+                <Lock surface={surface} /> <KeyStart>{kinds[surface].prefix}</KeyStart>
+              </p>
+            ))}
+          </div>
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-2">
+            {languageTitles.map(([language, title]) => (
+              <CodePanel
+                key={language}
+                title={title}
+                code={requestIn(language, { url: "https://example.com", body: { text: "Hello" } })}
+                language={language === "curl" ? "shell" : language}
+                surface="user"
+              />
+            ))}
+            <CodePanel
+              title="Response"
+              code={'{ "id": "…", "rows": 12, "ok": true }'}
+              language="json"
+              surface="admin"
+            />
+          </div>
         </Example>
         <Example title="Buttons">
           <div className="flex flex-wrap gap-2">
@@ -93,18 +126,28 @@ export default async function ComponentsPage() {
           />
         </Example>
         <Example title="Numbers">
-          <dl className="grid grid-cols-2 gap-3 md:grid-cols-4">
+          <Tiles>
+            <Tile lead label="Revenue" note="the figure that the page is about">
+              $12,840.00
+            </Tile>
             <Tile label="Sign-ups" note="in 13 weeks">
               48
             </Tile>
-          </dl>
+            <Tile label="Churn rate" href="/dev/components">
+              2.1%
+            </Tile>
+          </Tiles>
           <Facts>
             <Fact label="Plan">Pro</Fact>
             <Fact label="Started">
               <Time at={new Date(Date.now() - 86_400_000).toISOString()} />
             </Fact>
           </Facts>
-          <Chart title="Requests" kind="bar" unit="count" periods={periods} series={[{ label: "Requests", values }]} />
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-8 lg:grid-cols-2">
+            <Chart title="Credits" kind="bar" unit="count" periods={periods} series={three} />
+            <Chart title="Balance" kind="line" unit="count" periods={periods} series={[{ label: "Balance", values }]} />
+            <Chart title="Requests" kind="bar" unit="count" periods={periods} areParts series={succeeded} />
+          </div>
         </Example>
         <Example title="Nothing to show">
           <EmptyState title="No keys yet">Create a key, copy it, and try it.</EmptyState>
@@ -133,7 +176,11 @@ const colors = [
   ["edge", "bg-edge text-page"],
   ["ink", "bg-ink text-page"],
   ["muted", "bg-muted text-page"],
-  ["accent", "bg-accent text-on-accent"],
+  ["accent, user", "bg-user text-on-accent"],
+  ["admin", "bg-admin text-on-accent"],
+  ["second", "bg-(--second) text-page"],
+  ["third", "bg-(--third) text-page"],
+  ["code", "bg-code text-page"],
   ["good", "bg-good text-page"],
   ["warn", "bg-warn text-page"],
   ["bad", "bg-bad text-page"],
@@ -142,6 +189,17 @@ const colors = [
 const buttons: readonly ButtonKind[] = ["primary", "plain", "quiet", "danger", "danger-quiet"]
 const values = [12, 18, 9, 24, 31, 27, 30]
 const periods = values.map((_, index) => ({ label: `${index + 1} Oct`, name: `${index + 1} Oct 2026` }))
+
+const fewer = values.map((value) => Math.round(value / 3))
+const three = [
+  { label: "Spent", values },
+  { label: "Granted", values: values.toReversed() },
+  { label: "Purchased", values: fewer },
+]
+const succeeded = [
+  { label: "Succeeded", values },
+  { label: "Failed", values: fewer, isFailure: true },
+]
 
 function Example({ title, children }: { title: string; children: ReactNode }) {
   return (

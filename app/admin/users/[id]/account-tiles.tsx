@@ -2,7 +2,7 @@ import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { PlanTile } from "@/components/account/plan-tile"
 import { Count, Money, None } from "@/components/list/cells"
 import { daysAgo } from "@/components/list/dates"
-import { Tile } from "@/components/ui/tile"
+import { Tile, Tiles } from "@/components/ui/tile"
 import { formatters } from "@/components/values/units"
 import { type Account, netRevenueOf } from "@/lib/accounts/overview"
 import { inCredits, shortageOf } from "@/lib/credits/words"
@@ -18,9 +18,10 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
   if (!readsCredits && !readsBilling && !use) return null
   const shortage = shortageOf(balance, await neededForCall())
   return (
-    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <Tiles>
       {readsCredits && (
         <Tile
+          lead
           label="Balance"
           note={
             <>
@@ -43,7 +44,7 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
         </Tile>
       )}
       {readsBilling && <Revenue amounts={await netRevenueOf(id)} />}
-    </dl>
+    </Tiles>
   )
 }
 

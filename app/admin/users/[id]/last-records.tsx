@@ -24,9 +24,9 @@ export function LastRecords({ account, lists }: { account: Subject; lists: reado
   // Of two links to the audit log, the last one: actions on this account.
   const hrefs = new Map(lists.map(({ resource, href }) => [resource, href]))
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-2">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-10 gap-y-8 lg:grid-cols-2">
       {columns.map((parts, index) => (
-        <div key={Object.keys(parts).join()} className="grid grid-cols-[minmax(0,1fr)] gap-4 empty:hidden">
+        <div key={Object.keys(parts).join()} className="grid grid-cols-[minmax(0,1fr)] gap-8 empty:hidden">
           {Object.entries(parts).map(([resource, Part]) => {
             const href = hrefs.get(resource)
             return href && <Part key={resource} account={account} href={href} />

@@ -26,7 +26,7 @@ export async function Notes({
   return (
     <section
       aria-label="Staff notes"
-      className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 rounded-lg border border-line bg-panel p-4"
+      className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 border-t border-line pt-2.5"
     >
       <div>
         <h2 className="font-medium">Staff notes</h2>

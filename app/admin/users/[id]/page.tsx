@@ -95,7 +95,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       <DeletionNotice value={account.deletion} />
       {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
       <AccountTiles account={account} role={viewer.role} use={use} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
         {use && <UseChart {...use} createdAt={account.createdAt} />}
         <Notes id={id} isDeleted={isDeleted} requestId={randomUUID()} viewer={viewer} />
       </div>
