@@ -24,6 +24,8 @@ const config: NextConfig = {
   images: { unoptimized: true },
   // Every browser gets the title before the page, because streamed metadata leaves a page without one while it refreshes.
   htmlLimitedBots: /./,
+  // The font is preloaded by the HTML instead of a header, so that kept documents have it: lib/platform/http/documents.ts.
+  reactMaxHeadersLength: 0,
   // /readyz compares the database with these migrations: see lib/platform/postgres/readiness.ts.
   outputFileTracingIncludes: { "/readyz": ["./prisma/migrations/**"] },
   // Loaded once per process instead of once per bundle.

@@ -23,58 +23,63 @@ export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
   return (
     <section
       aria-label="Next steps"
-      className="grid grid-cols-[minmax(0,1fr)] gap-3 rounded-xl bg-surface/5 p-4 sm:p-6"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-4 rounded-xl bg-surface/5 p-4 sm:p-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)]"
     >
-      <h2 className="text-base font-semibold">Next steps</h2>
-      <ol>
-        {steps.map(({ label, href, isDone }) => (
-          <li key={label} className="flex min-h-11 items-center gap-3">
-            {isDone ? (
-              <CircleCheck aria-hidden="true" className="size-5 text-surface" />
-            ) : (
-              <CircleDashed aria-hidden="true" className="size-5 text-muted" />
-            )}
-            {isDone ? (
-              <span className="text-muted">
-                {label} <span className="sr-only">(done)</span>
-              </span>
-            ) : (
-              <Link
-                href={href}
-                className={label === next?.label ? buttonStyle("primary") : "font-medium text-muted hover:text-ink"}
-              >
-                {label}
-              </Link>
-            )}
-          </li>
-        ))}
-      </ol>
-      {hasKey && <FirstCall />}
+      <div className="grid content-start gap-3">
+        <h2 className="text-base font-semibold">Next steps</h2>
+        <ol>
+          {steps.map(({ label, href, isDone }) => (
+            <li key={label} className="flex min-h-11 items-center gap-3">
+              {isDone ? (
+                <CircleCheck aria-hidden="true" className="size-5 text-surface" />
+              ) : (
+                <CircleDashed aria-hidden="true" className="size-5 text-muted" />
+              )}
+              {isDone ? (
+                <span className="text-muted">
+                  {label} <span className="sr-only">(done)</span>
+                </span>
+              ) : (
+                <Link
+                  href={href}
+                  className={label === next?.label ? buttonStyle("primary") : "font-medium text-muted hover:text-ink"}
+                >
+                  {label}
+                </Link>
+              )}
+            </li>
+          ))}
+        </ol>
+      </div>
+      <FirstCall hasKey={hasKey} />
     </section>
   )
 }
 
-async function FirstCall() {
+async function FirstCall({ hasKey }: { hasKey: boolean }) {
   const [metered, ...others] = await meteredEndpoints()
   const endpoint = metered ?? (await endpoints()).find(({ path }) => path === kinds.user.api)
   if (!endpoint) return null
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
-      <p className="text-muted">
-        Put your key into <code className="font-mono text-ink">{keyVariable}</code>, then send this in a terminal.{" "}
-        {metered && `It costs at most ${inCredits(metered.metered.maxCost)}. `}If you did not store the key,{" "}
-        <Link href={`${kinds.user.page}?new`} className="text-accent underline">
-          create another one
-        </Link>
-        .
-      </p>
+    <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
+      {hasKey && (
+        <p className="text-muted">
+          Put your key into <code className="font-mono text-ink">{keyVariable}</code>, then send this in a terminal. If
+          you did not store the key,{" "}
+          <Link href={`${kinds.user.page}?new`} className="text-accent underline">
+            create another one
+          </Link>
+          .
+        </p>
+      )}
       <CodePanel
         title="First API call"
         code={exampleRequest(endpoint, "curl", env().BASE_URL)}
         language="shell"
         surface="user"
       />
-      <CallLinks to={others} />
+      {metered && <p className="text-xs text-muted">It costs at most {inCredits(metered.metered.maxCost)}.</p>}
+      {hasKey && <CallLinks to={others} />}
     </div>
   )
 }

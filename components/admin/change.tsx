@@ -22,7 +22,7 @@ function Shown({ text, isGood }: { text: string; isGood: boolean }) {
   return (
     <span
       title="Compared with the previous range"
-      className={`text-xs font-medium whitespace-nowrap ${isEven ? "text-muted" : isGood ? "text-good" : "text-bad"}`}
+      className={`text-xs font-medium tracking-normal whitespace-nowrap ${isEven ? "text-muted" : isGood ? "text-good" : "text-bad"}`}
     >
       {text}
     </span>

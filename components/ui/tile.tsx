@@ -21,7 +21,7 @@ export function Tile({
 }) {
   return (
     <div
-      className={`relative grid content-start gap-1 ${lead ? "col-span-2 border-t-3 border-surface pt-2 sm:row-span-2" : "border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
+      className={`relative grid content-start gap-1 ${lead ? "col-span-2 border-t-3 border-surface pt-2 sm:nth-last-[n+5]:row-span-2" : "border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
     >
       <dt className={lead ? "font-medium" : "text-muted"}>
         {href ? (
@@ -33,7 +33,7 @@ export function Tile({
         )}
       </dt>
       <dd
-        className={`whitespace-pre-line ${lead ? "text-figure sm:text-4xl sm:tracking-tighter" : "text-xl font-semibold tracking-tight sm:text-figure"}`}
+        className={`whitespace-pre-line ${lead ? "text-figure sm:text-4xl sm:tracking-[-0.035em]" : "text-xl font-semibold tracking-tight sm:text-figure"}`}
       >
         {children}
       </dd>

@@ -43,7 +43,7 @@ export default async function ComponentsPage() {
           </div>
         </Example>
         <Example title="Type">
-          <p className="text-4xl font-semibold tracking-tighter">1,284.50, the lead figure, 36 px</p>
+          <p className="text-4xl font-semibold tracking-[-0.035em]">1,284.50, the lead figure, 36 px</p>
           <p className="text-figure">1,284.50, a figure, 28 px</p>
           <p className="text-title">Page title, 24 px</p>
           <p className="text-base font-semibold">Section, 16 px</p>
