@@ -12,7 +12,7 @@ export function Action(entry: { action: string; details?: unknown }) {
   return (
     <div className="lg:min-w-40">
       <Untrusted>{sentenceInLog(entry)}</Untrusted>
-      <code className="block font-mono text-xs text-muted">{entry.action}</code>
+      <code className="block font-mono text-xs text-muted max-lg:hidden">{entry.action}</code>
     </div>
   )
 }
