@@ -9,7 +9,7 @@ import { sampled } from "@/tests/support/sample"
 import { narrow, wide } from "./accessibility"
 import { createAccount, test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, press, row, rowButton, saved } from "./key-page"
-import { filterBy, openFilters } from "./lists"
+import { filterBy, filterWithoutScript, openFilters } from "./lists"
 import { hydrated } from "./pages"
 
 const day = 86_400_000
@@ -64,7 +64,7 @@ test("the key / leads to the search, which finds an account by a part of its add
   await expect(search).toBeFocused()
   await search.fill(email.slice(4, 24))
   await page.keyboard.press("Enter")
-  await expect(rows(page)).toHaveText([email])
+  await expect(rows(page)).toHaveText([new RegExp(email)])
   await expect(page).toHaveURL(`/admin/users?q=${email.slice(4, 24)}&role=member`)
   await expect(search).toHaveValue(email.slice(4, 24))
   await expect(search).toBeFocused()
@@ -241,7 +241,7 @@ test("an order has an id to copy, and views of the statuses", { tag: "@long" }, 
   const statuses = page.locator("[data-label=Status]")
   await expect(statuses.first()).toHaveText("Refunded")
   expect(new Set(await statuses.allTextContents())).toEqual(new Set(["Refunded"]))
-  const cell = page.locator("td[data-label=ID]").first()
+  const cell = page.locator("td[data-label=Description]").first()
   const id = String(await cell.locator("code").textContent())
   await cell.getByRole("button", { name: `Copy ID ${id}` }).click()
   await expect(cell.getByRole("status")).toHaveText("Copied")
@@ -307,21 +307,20 @@ test("a heading sorts by its column in both directions, shows the direction, and
 }) => {
   await signInAs("admin")
   await page.goto("/admin/users?role=member&limit=25")
-  const heading = page.getByRole("columnheader", { name: "Email" })
+  const heading = page.getByRole("columnheader", { name: "Account" })
   await expect(page.getByRole("columnheader", { name: "Signed up" })).toHaveAttribute("aria-sort", "descending")
   await expect(heading).not.toHaveAttribute("aria-sort")
   await heading.getByRole("link").click()
-  await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email&order=asc")
+  await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=name&order=asc")
   await expect(heading).toHaveAttribute("aria-sort", "ascending")
   await expect(rows(page)).toHaveCount(25)
-  // The order of erased accounts comes from addresses that are not shown.
-  const ascending = (await rows(page).allTextContents()).filter((text) => !text.includes("Deleted account"))
+  const ascending = await rows(page).getByRole("link").allTextContents()
   expect(ascending).toEqual([...ascending].sort())
   await heading.getByRole("link").click()
-  await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email")
+  await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=name")
   await expect(heading).toHaveAttribute("aria-sort", "descending")
   await filterBy(page, "Status", "active")
-  await expect(page).toHaveURL("/admin/users?status=active&role=member&sort=email&limit=25")
+  await expect(page).toHaveURL("/admin/users?status=active&role=member&sort=name&limit=25")
   await page.goto("/admin/credits/balances")
   await page.getByRole("columnheader", { name: "Balance", exact: true }).getByRole("link").click()
   await expect(page).toHaveURL("/admin/credits/balances?sort=balance")
@@ -331,10 +330,10 @@ test("on a phone, where rows are cards, a select sorts", { tag: "@long" }, async
   await page.setViewportSize(narrow)
   await signInAs("admin")
   await page.goto("/admin/users?role=member")
+  await hydrated(page)
   await openFilters(page)
   await page.getByLabel("Sort", { exact: true }).selectOption("Email")
   await page.getByLabel("Order", { exact: true }).selectOption("Ascending")
-  await page.getByRole("button", { name: "Apply" }).click()
   await expect(page).toHaveURL("/admin/users?role=member&sort=email&order=asc")
 })
 
@@ -440,9 +439,10 @@ test("an address is shown completely where there is room, regardless of the rest
   await createAccount(database, { email })
   await signInAs("admin")
   await page.goto(`/admin/users?q=${email}`)
-  const link = page.getByRole("link", { name: email })
-  expect(await link.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)).toBeLessThanOrEqual(1)
-  expect((await link.boundingBox())?.height).toBeLessThan(30)
+  const address = rows(page).locator("bdi").last()
+  await expect(address).toHaveText(email)
+  expect(await address.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)).toBeLessThanOrEqual(1)
+  expect((await address.boundingBox())?.height).toBeLessThan(30)
   if (!isPresent("/admin/waitlist")) return
   await database.query(
     "INSERT INTO waitlist_entries (id, email, source, note) VALUES (gen_random_uuid(), $1, $2, $3)",
@@ -521,7 +521,7 @@ test.describe("without JavaScript", () => {
     const { id, email } = await createAccount(database)
     await signInAs("admin")
     await page.goto("/admin/subscriptions")
-    await filterBy(page, "Status", "Canceled")
+    await filterWithoutScript(page, "Status", "Canceled")
     await expect(page).toHaveURL("/admin/subscriptions?status=canceled")
     await page.getByRole("columnheader", { name: "Started" }).getByRole("link").click()
     await expect(page).toHaveURL("/admin/subscriptions?status=canceled&order=asc")
