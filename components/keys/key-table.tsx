@@ -64,8 +64,10 @@ function KeyRow({
   const { revokedAt, revocationReason } = listed
   const status = keyStatus(listed, now)
   const limits = state === "active" && limitsInWords(listed, offered[surface])
-  // Its status says how it ends.
-  const found = (health.get(id) ?? []).filter((problem) => problem !== "expired" && problem !== "expiring")
+  // The status says how a key ends, and that its owner is gone.
+  const found = health.get(id) ?? []
+  const marked = (problem: Problem, text: ReactNode) =>
+    found.includes(problem) ? <span className="text-warn">{text}</span> : text
   const page = pageOf(listed)
   return (
     <TableRow data-state={state}>
@@ -85,10 +87,10 @@ function KeyRow({
             <Untrusted>{name}</Untrusted>
           )}
         </span>
-        <Line>
+        <p className="text-xs text-muted lg:line-clamp-1" title={limits || undefined}>
           <Start value={start} />
           {limits && ` · ${limits}`}
-        </Line>
+        </p>
         {predecessor && state !== "revoked" && <Replaced predecessor={predecessor} revocable={revocable} now={now} />}
       </th>
       {owners !== "hidden" && (
@@ -99,9 +101,7 @@ function KeyRow({
       <Cell label="Status" card="end">
         <div>
           <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
-          {found.length > 0 && (
-            <p className="text-xs text-warn">{found.map((problem) => problems[problem]).join(" · ")}</p>
-          )}
+          {found.includes("every_scope") && <p className="text-xs text-warn">{problems.every_scope}</p>}
           {revokedAt && (
             <Line>
               {revocationReason && `${revocationInWords(listed)}, `}
@@ -119,10 +119,12 @@ function KeyRow({
         <Day at={createdAt.toISOString()} />
       </Cell>
       <Cell label="Last used" card="named">
-        {lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never used"}
+        {lastUsedAt
+          ? marked("unused", <RelativeTime date={lastUsedAt} now={now} />)
+          : marked("never_used", problems.never_used)}
       </Cell>
       <Cell label="Expires" card="named">
-        {revokedAt ? <None /> : expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}
+        {revokedAt ? <None /> : expiresAt ? <RelativeTime date={expiresAt} now={now} /> : marked("no_expiry", "Never")}
       </Cell>
       {revocable && (
         <RowActions>

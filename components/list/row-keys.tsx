@@ -1,6 +1,6 @@
 "use client"
 
-import { Fragment, useEffect } from "react"
+import { useEffect } from "react"
 
 /** @param selects whether the rows have checkboxes */
 export function RowKeys({ selects = false }: { selects?: boolean }) {
@@ -11,9 +11,9 @@ export function RowKeys({ selects = false }: { selects?: boolean }) {
   return (
     <p className="text-xs text-muted max-lg:hidden noscript:hidden print:hidden">
       {(selects ? [...keys, ...selectKeys] : keys).map(([key, meaning]) => (
-        <Fragment key={key}>
-          <kbd className="rounded border border-line px-1 font-sans">{key}</kbd> {meaning}{" "}
-        </Fragment>
+        <span key={key} className="mr-3">
+          <kbd className="rounded border border-line px-1 font-sans">{key}</kbd> {meaning}
+        </span>
       ))}
     </p>
   )

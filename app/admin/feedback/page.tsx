@@ -8,7 +8,7 @@ import { chosenIn, selected } from "@/components/list/selected"
 import { SelectionBar } from "@/components/list/selection"
 import { RowActions, RowButton, rowId } from "@/components/ui/table"
 import { Untrusted } from "@/components/values/untrusted"
-import { emailsOf } from "@/lib/accounts/data"
+import { accountsOf } from "@/lib/accounts/data"
 import { findFeedback } from "@/lib/feedback"
 import { holds } from "@/lib/permissions"
 import { visible } from "@/lib/platform/text/visible-text"
@@ -36,9 +36,9 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
         title={entry.label}
         emptyAction={{ text: "Customers send it with a form.", href: "/feedback", label: "Open the form" }}
         endpoint={GET.endpoint}
-        loadRelated={async (rows, { role }): Promise<Emails> =>
+        loadRelated={async (rows, { role }): Promise<Accounts> =>
           holds(role, "users.read")
-            ? emailsOf(rows.flatMap(({ userId, repliedById }) => [userId, ...(repliedById ? [repliedById] : [])]))
+            ? accountsOf(rows.flatMap(({ userId, repliedById }) => [userId, repliedById ?? userId]))
             : undefined
         }
         searchParams={Promise.resolve(query)}
@@ -49,16 +49,16 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
             numeric: true,
             cell: ({ rating }) => <span className="whitespace-nowrap">{rating} of 5</span>,
           },
-          { label: "Message", card: "rest", cell: (row, _, emails) => <Message {...row} emails={emails} /> },
+          { label: "Message", card: "rest", cell: (row, _, accounts) => <Message {...row} accounts={accounts} /> },
           { label: "Status", card: "end", cell: ({ status }) => <Status value={status} /> },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
         ]}
         rowForm={
           manages
             ? {
-                around: (table, rows, emails) => (
+                around: (table, rows, accounts) => (
                   <FeedbackButtons
-                    subjects={rows.map((row) => subjectOf(row, emails?.get(row.userId)))}
+                    subjects={rows.map((row) => subjectOf(row, accounts?.get(row.userId)?.email))}
                     requestId={randomUUID()}
                   >
                     {table}
@@ -69,8 +69,10 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
                     </SelectionBar>
                   </FeedbackButtons>
                 ),
-                nameOf: (row, emails) =>
-                  isOffered("resolve", row) ? `feedback of ${emails?.get(row.userId) ?? row.userId}` : undefined,
+                nameOf: (row, accounts) =>
+                  isOffered("resolve", row)
+                    ? `feedback of ${accounts?.get(row.userId)?.email ?? row.userId}`
+                    : undefined,
                 actions: (row) => (
                   <RowActions>
                     {actionNames
@@ -96,7 +98,7 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
   )
 }
 
-type Emails = ReadonlyMap<string, string> | undefined
+type Accounts = Awaited<ReturnType<typeof accountsOf>> | undefined
 
 type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
 
@@ -105,16 +107,16 @@ function subjectOf({ id, message, rating, status, reply }: Omit<Subject, "email"
 }
 
 /** Two lines: the message, or its start and the reply. The dialog of a reply has both in full. */
-function Message({ message, reply, repliedAt, repliedById, emails }: Row & { emails: Emails }) {
+function Message({ message, reply, repliedAt, repliedById, accounts }: Row & { accounts: Accounts }) {
   if (reply === null || repliedAt === null) return <Text>{message}</Text>
-  const author = (repliedById && emails?.get(repliedById)) || "Staff"
+  const author = repliedById && accounts?.get(repliedById)?.name
   return (
     <div className="max-w-96 lg:min-w-40">
-      <p title={visible(message)} className="line-clamp-1 wrap-anywhere">
+      <p title={visible(message)} className="line-clamp-1 wrap-anywhere max-lg:truncate">
         <Untrusted>{message}</Untrusted>
       </p>
       <p title={visible(reply)} className="line-clamp-1 text-xs text-muted wrap-anywhere max-lg:hidden">
-        {visible(author)}, <Day at={repliedAt} />: <Untrusted>{reply}</Untrusted>
+        <Untrusted>{author || "Staff"}</Untrusted>, <Day at={repliedAt} />: <Untrusted>{reply}</Untrusted>
       </p>
     </div>
   )
