@@ -370,12 +370,71 @@ for (const [width, size] of sampled(Object.entries({ desktop: wide, phone: narro
   })
 }
 
-test("headings stay in view while the rows scroll", { tag: "@long" }, async ({ page, signInAs }) => {
+for (const width of sampled([1280, 1024])) {
+  test(`at ${width} pixels, headings stay in view while the page scrolls`, async ({ page, signInAs }) => {
+    await page.setViewportSize({ width, height: 800 })
+    await signInAs("admin")
+    await page.goto("/admin/orders")
+    await rows(page).last().scrollIntoViewIfNeeded()
+    await expect(rows(page).last()).toBeInViewport()
+    const heading = page.getByRole("columnheader", { name: "Account" })
+    await expect(heading).toBeInViewport({ ratio: 1 })
+    expect(
+      await heading.evaluate((element) =>
+        element.contains(document.elementFromPoint(60, element.getBoundingClientRect().y + 5)),
+      ),
+    ).toBe(true)
+  })
+}
+
+test("keys move between rows, open and select them, and lead to the buttons for selected rows; in a field they are typed", async ({
+  page,
+  signInAs,
+  signUp,
+  database,
+}) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
-  await rows(page).last().scrollIntoViewIfNeeded()
-  await expect(rows(page).last()).toBeInViewport()
-  await expect(page.getByRole("columnheader", { name: "Account" })).toBeInViewport()
+  await hydrated(page)
+  const links = rows(page).getByRole("link")
+  await page.keyboard.press("j")
+  await expect(links.first()).toBeFocused()
+  for (const key of "jjk") await page.keyboard.press(key)
+  await expect(links.nth(1)).toBeFocused()
+  await page.keyboard.press("/")
+  await page.keyboard.type("jk")
+  await expect(page.getByRole("searchbox")).toHaveValue("jk")
+  await page.getByRole("searchbox").fill("")
+  await links.nth(2).focus()
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
+
+  const { id } = await signUp()
+  const names = ["First", "Second", "Third"]
+  await database.query(
+    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
+     SELECT gen_random_uuid(), $1, 'user', name, $3, sha256(gen_random_uuid()::text::bytea), gen_random_uuid() FROM unnest($2::text[]) name`,
+    [id, names, `${kinds.user.prefix}Ab3d`],
+  )
+  await page.goto("/api-keys")
+  await hydrated(page)
+  for (const key of ["j", "x", "j", "j", "x"]) await page.keyboard.press(key)
+  await expect(page.getByRole("checkbox", { name: /^Select .+…$/, checked: true })).toHaveCount(2)
+  // Enter in a checkbox would press the form's first button.
+  await page.getByRole("checkbox", { checked: true }).first().press("Enter")
+  await page.keyboard.press("a")
+  const bar = page.getByRole("group", { name: "Selected rows" })
+  await expect(bar.getByRole("button", { name: "Revoke" })).toBeFocused()
+  await page.keyboard.press("Enter")
+  await expect(page.getByRole("dialog", { name: "Revoke these 2 keys?" })).toBeVisible()
+  await page.getByRole("button", { name: "Revoke 2 keys" }).press("Enter")
+  await expect(page.getByText("2 keys are revoked.")).toBeVisible()
+  await expect(rows(page)).toHaveCount(1)
+  await expect(bar).toHaveCount(0)
+  const audited = await database.query("SELECT FROM audit_entries WHERE action = 'api_key.revoked' AND actor_id = $1", [
+    id,
+  ])
+  expect(audited.rowCount).toBe(2)
 })
 
 test("subscriptions that may end soon and ended subscriptions are one click away", { tag: "@long" }, async ({

@@ -118,7 +118,7 @@ test("feedback is reviewed and then resolved, each once and audited, and resolve
   ])
 })
 
-test("several pieces of feedback are resolved at once, each is audited, and those that were resolved are left", async () => {
+test("several pieces of feedback are resolved at once, each is audited, and resolved feedback is left", async () => {
   const [first, second, done, actor] = [await feedback(), await feedback(), await feedback(), await staff()]
   await changeFeedback("resolve", actor, [done.id])
   const ids = [first.id, second.id, done.id, randomUUID()]

@@ -158,7 +158,7 @@ export function RowsTable<Row>({
   rows: readonly Row[]
   keyOf: (row: Row) => string
   headings?: ComponentProps<typeof Table>["headings"]
-  /** Cells around those of the columns. */
+  /** Cells before and after the columns. */
   first?: ((row: Row) => ReactNode) | undefined
   last?: ((row: Row) => ReactNode) | undefined
 }) {

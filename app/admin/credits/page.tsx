@@ -19,7 +19,12 @@ export default function CreditsPage({ searchParams }: PageProps<"/admin/credits"
         { label: "No.", numeric: true, card: "none", cell: ({ seq }) => <Count value={seq} /> },
         { label: "Type", cell: ({ kind }) => inWords(kind) },
         { label: "Amount", numeric: true, card: "end", cell: ({ amount }) => <SignedCount value={amount} /> },
-        { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
+        {
+          label: "Balance after",
+          numeric: true,
+          card: "none",
+          cell: ({ balanceAfter }) => <Count value={balanceAfter} />,
+        },
         { label: "Reason", card: "rest", cell: ({ reason }) => <Text>{reason}</Text> },
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}

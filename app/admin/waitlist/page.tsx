@@ -34,7 +34,7 @@ export default async function WaitlistPage({ searchParams }: PageProps<"/admin/w
         columns={[
           { label: "Email", card: "first", cell: ({ email }) => <Address>{email}</Address> },
           { label: "Note", card: "rest", cell: ({ note }) => <Text>{note}</Text> },
-          { label: "Source", cell: ({ source }) => <Text>{source}</Text> },
+          { label: "Source", card: "none", cell: ({ source }) => <Text>{source}</Text> },
           { label: "Status", cell: ({ status }) => <Status value={status} /> },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
           { label: "Invited", card: "none", cell: ({ invitedAt }) => <Day at={invitedAt} /> },
