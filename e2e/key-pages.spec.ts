@@ -202,7 +202,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
 
       await expect(row(page, name)).toHaveCount(1)
       await expect(row(page, name)).toContainText(`${startOf(key)}…`)
-      const replaces = row(page, name).getByText(new RegExp(`^Replaces ${startOf(old)}…, which works until`))
+      const replaces = row(page, name).getByText(new RegExp(`^Replaces ${startOf(old)}… \\(works until`))
       await expect(replaces).toBeFocused()
       const present = await ownKey(request, surface, key)
       expect(present.headers()["key-expires"]).toBeUndefined()

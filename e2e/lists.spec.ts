@@ -379,11 +379,11 @@ for (const width of sampled([1280, 1024])) {
     await expect(rows(page).last()).toBeInViewport()
     const heading = page.getByRole("columnheader", { name: "Account" })
     await expect(heading).toBeInViewport({ ratio: 1 })
-    expect(
-      await heading.evaluate((element) =>
-        element.contains(document.elementFromPoint(60, element.getBoundingClientRect().y + 5)),
-      ),
-    ).toBe(true)
+    const isOnTop = await heading.evaluate((element) => {
+      const { x, y } = element.getBoundingClientRect()
+      return element.contains(document.elementFromPoint(x + 10, y + 10))
+    })
+    expect(isOnTop).toBe(true)
   })
 }
 

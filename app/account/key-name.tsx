@@ -17,7 +17,7 @@ export function KeyName({ id, keys, hasStart = false }: { id: string; keys: read
       ) : (
         <Untrusted>{name}</Untrusted>
       )}
-      {hasStart && <code className="block font-mono text-xs whitespace-nowrap text-muted">{start}…</code>}
+      {hasStart && <code className="block max-lg:hidden font-mono text-xs whitespace-nowrap text-muted">{start}…</code>}
     </span>
   )
 }

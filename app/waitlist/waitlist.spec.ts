@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll } from "@/e2e/accessibility"
 import { keyOf, test, uniqueEmail } from "@/e2e/fixtures"
@@ -31,7 +31,7 @@ for (const javaScriptEnabled of scripting) {
     })
 
     test("staff invite the selected addresses at once", async ({ page, signInAs, database }) => {
-      const word = randomUUID()
+      const word = randomBytes(8).toString("hex")
       const emails = [1, 2, 3].map((number) => `${word}-${number}@example.com`)
       const insert =
         "INSERT INTO waitlist_entries (id, email, source) SELECT gen_random_uuid(), unnest($1::text[]), 'blog'"

@@ -2,7 +2,6 @@ import type { ReactNode } from "react"
 import { AccountLink } from "@/components/admin/id-links"
 import { Day, None } from "@/components/list/cells"
 import { SelectCell, selectHeading } from "@/components/list/selection"
-import { Button } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { StatusBadge } from "@/components/ui/status-badge"
 import { type Card, RowActions, RowButton, Table, TableCell, TableRow } from "@/components/ui/table"
@@ -12,7 +11,6 @@ import type { ListedKey } from "@/lib/keys/data"
 import { keyStatus, type Problem, problems } from "@/lib/keys/health"
 import type { Predecessor } from "@/lib/keys/predecessor"
 import { limitsInWords, predecessorInWords, revocationInWords } from "@/lib/keys/words"
-import { absoluteTime } from "@/lib/platform/text/format-time"
 import type { Surface } from "@/lib/surfaces"
 import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
 
@@ -101,7 +99,9 @@ function KeyRow({
       <Cell label="Status" card="end">
         <div>
           <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
-          {found.includes("every_scope") && <p className="text-xs text-warn">{problems.every_scope}</p>}
+          {found.includes("every_scope") && (
+            <p className="text-xs whitespace-nowrap text-warn">{problems.every_scope}</p>
+          )}
           {revokedAt && (
             <Line>
               {revocationReason && `${revocationInWords(listed)}, `}
@@ -151,24 +151,21 @@ function KeyRow({
 function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; revocable: boolean; now: Date }) {
   const { id, start, expiresAt } = predecessor
   return (
-    <div className="mt-0.5 text-xs text-muted">
-      <p id={`key-${id}`} tabIndex={-1}>
-        Replaces <Start value={start} />, which works until {absoluteTime(expiresAt)};{" "}
-        {predecessorInWords(predecessor, now)}.
-      </p>
+    <p id={`key-${id}`} tabIndex={-1} className="text-xs text-muted">
+      Replaces <Start value={start} /> (works until <Day at={expiresAt.toISOString()} />
+      ); {predecessorInWords(predecessor, now)}.{" "}
       {revocable && (
-        <Button
-          kind="danger-quiet"
+        <button
           type="submit"
           name="revoke"
           value={id}
           aria-describedby={`key-${id}`}
-          className="max-lg:mt-1 max-lg:border max-lg:border-line lg:-ml-1.5 lg:h-6 lg:px-1.5 lg:text-xs"
+          className="font-medium text-bad hover:underline max-lg:min-h-9"
         >
           Revoke the old key
-        </Button>
+        </button>
       )}
-    </div>
+    </p>
   )
 }
 

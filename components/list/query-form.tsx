@@ -17,6 +17,7 @@ export function QueryForm({
   const hydrated = useHydrated()
   const form = useRef<HTMLFormElement>(null)
   const sent = useRef<{ fields: FormData; query: string; isTyped: boolean }>(null)
+  const shown = useRef(query)
   const timer = useRef(0)
 
   function open(isTyped = false): void {
@@ -24,7 +25,7 @@ export function QueryForm({
     if (!form.current?.checkValidity()) return
     const fields = new FormData(form.current)
     const query = String(new URLSearchParams([...fields].filter(([, value]) => value !== "") as [string, string][]))
-    if (query === sent.current?.query) return
+    if (query === sent.current?.query || sorted(query) === sorted(shown.current)) return
     // Back leads to the page before the search, not to a part of its text.
     const isRefined = isTyped && sent.current?.isTyped
     sent.current = { fields, query, isTyped }
@@ -37,7 +38,6 @@ export function QueryForm({
     timer.current = window.setTimeout(() => open(isTyped), 400)
   }
 
-  const shown = useRef(query)
   useEffect(() => {
     if (shown.current === query) return
     shown.current = query
@@ -51,7 +51,10 @@ export function QueryForm({
       // The first option is the default, whose value no option has.
       if (field instanceof HTMLSelectElement && field.selectedIndex < 0) field.selectedIndex = 0
     }
-    if (sent.current?.query !== query) sent.current = null
+    if (sent.current?.query === query) return
+    // A link has opened the page.
+    sent.current = null
+    closeMenu(form.current)
   }, [query])
 
   useEffect(() => {
@@ -75,7 +78,7 @@ export function QueryForm({
       onInput={({ target }) => target instanceof HTMLInputElement && target.name === "q" && openSoon(true)}
       onSubmit={(event) => {
         event.preventDefault()
-        form.current?.querySelector<HTMLElement>(":popover-open")?.hidePopover()
+        closeMenu(event.currentTarget)
         open()
       }}
     >
@@ -83,4 +86,16 @@ export function QueryForm({
       {children}
     </form>
   )
+}
+
+function closeMenu(form: HTMLFormElement | null): void {
+  form?.querySelector<HTMLElement>(":popover-open")?.hidePopover()
+}
+
+/** The parameters of the fields: a form has no place in the list. */
+function sorted(query: string): string {
+  const parameters = new URLSearchParams(query)
+  for (const name of ["offset", "cursor"]) parameters.delete(name)
+  parameters.sort()
+  return String(parameters)
 }

@@ -45,7 +45,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
           { label: "Status", card: "end", cell: (row) => <Outcome {...row} /> },
           { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
           { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
-          { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
+          { label: "ms", numeric: true, card: "none", cell: ({ ms }) => <Count value={ms} /> },
           { label: "From", card: "none", cell: (row) => <Sender {...row} /> },
         ]}
         listing={listing}
