@@ -26,8 +26,8 @@ export async function expectNoSidewaysScroll(page: Page, width: number): Promise
 }
 
 /**
- * Layout errors of a page: words of its own that break across lines, tables that scroll sideways, and numbers that
- * touch the next column.
+ * Layout errors of a page: words of its own that break across lines, cells that are cut, tables that scroll, and
+ * numbers that are closer than 32 pixels to the next column.
  */
 export function misprintsOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -57,14 +57,19 @@ export function misprintsOf(page: Page): Promise<string[]> {
       }
     }
     for (const table of main.querySelectorAll("section:has(> table)")) {
-      if (table.scrollWidth > table.clientWidth) found.push(`${table.getAttribute("aria-label")} scrolls sideways`)
+      const { left, right } = table.getBoundingClientRect()
+      if (getComputedStyle(table).overflow !== "visible") found.push(`${table.getAttribute("aria-label")} scrolls`)
+      for (const cell of table.querySelectorAll(".cell")) {
+        const isIn = boxesIn(cell).every((box) => box.left >= left - 1 && box.right <= right + 1)
+        if (!isIn && !cell.querySelector(".truncate, [class*=line-clamp]")) found.push(`${cell.textContent} is cut`)
+      }
     }
     for (const number of main.querySelectorAll("table .numeric")) {
       const next = number.nextElementSibling
       const isCard = getComputedStyle(number.closest("table") ?? number).display !== "table"
       if (isCard || !next || next.matches(".numeric") || number.querySelector(".sr-only")) continue
       const end = Math.max(...boxesIn(number).map(({ right }) => right))
-      if (Math.min(...boxesIn(next).map(({ left }) => left)) - end < 20)
+      if (Math.min(...boxesIn(next).map(({ left }) => left)) - end < 31.5)
         found.push(`${number.textContent} touches ${next.textContent}`)
     }
     return [...new Set(found)]

@@ -6,7 +6,7 @@ import { isPresent, pagesOf } from "@/tests/support/pages"
 import { sampled } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll, narrow } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
-import { filterBy } from "./lists"
+import { filterBy, filterWithoutScript } from "./lists"
 import { expectSidebar, hydrated } from "./pages"
 
 const pages = pagesOf("administration")
@@ -58,7 +58,6 @@ test("the URL contains filters and dates, without empty ones", { tag: "@long" },
   await expect(page).toHaveURL("/admin/orders?status=paid")
   await page.getByRole("button", { name: "Date" }).click()
   await page.getByLabel("Created since").fill("2026-01-01")
-  await page.getByRole("button", { name: "Apply" }).click()
   await expect(page).toHaveURL("/admin/orders?since=2026-01-01&status=paid")
   await page.getByRole("columnheader", { name: "Created" }).getByRole("link").click()
   await expect(page).toHaveURL("/admin/orders?since=2026-01-01&status=paid&order=asc")
@@ -98,7 +97,7 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
     )
     const [first] = data
     const name = first.email ?? first.userId ?? first.createdAt
-    if (name.includes("@")) await expect(page.getByRole("rowheader").first()).toHaveText(name)
+    if (name.includes("@")) await expect(page.getByRole("rowheader").first()).toContainText(name)
   }
 })
 
@@ -209,7 +208,6 @@ test("the overview shows the numbers of the selected range in charts and in a ta
   await page.getByLabel("Since", { exact: true }).fill("2026-02-10")
   await page.getByLabel("Until").fill("2026-03-09")
   await page.getByLabel("Interval").selectOption("By week")
-  await page.getByRole("button", { name: "Apply" }).click()
   await expect(page).toHaveURL("/admin?since=2026-02-10&until=2026-03-09&interval=week")
   await expect(page.getByRole("rowheader").first()).toHaveText("9 Feb 2026")
   await expect(page.getByLabel("Equivalent API request")).toHaveValue(/interval=week&order=asc/)
@@ -292,8 +290,8 @@ test("a link and a filter show progress until the new page appears", { tag: "@lo
   await expect(bar).toHaveCount(0)
   await hold(/\/admin\?/)
   await page.goto("/admin")
+  await hydrated(page)
   await page.getByLabel("Interval").selectOption("By month")
-  await page.getByRole("button", { name: "Apply" }).click()
   await expect(bar).toBeVisible()
   release()
   await expect(page).toHaveURL(/interval=month/)
@@ -321,7 +319,7 @@ test.describe("without JavaScript", () => {
   test("filters, paging and the overview's numbers work", { tag: "@long" }, async ({ page, signInAs }) => {
     await signInAs("admin")
     await page.goto("/admin/orders")
-    await filterBy(page, "Status", "Paid")
+    await filterWithoutScript(page, "Status", "Paid")
     await expect(page).toHaveURL("/admin/orders?status=paid")
     await page.getByRole("link", { name: "Next" }).click()
     await expect(page).toHaveURL("/admin/orders?status=paid&offset=50")

@@ -144,7 +144,7 @@ export async function undoAddressChange(token: string, address: string): Promise
     const keys = await revoke(
       transaction,
       userId,
-      userId,
+      [userId],
       Prisma.sql`created_at >= ${createdAt} AND ${notExpired}`,
       "other",
     )

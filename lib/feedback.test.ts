@@ -103,12 +103,12 @@ async function feedback() {
 test("feedback is reviewed and then resolved, each once and audited, and resolved feedback stays resolved", async () => {
   const [{ user, id }, actor] = [await feedback(), await staff()]
   for (const [change, changed, status] of [
-    ["review", true, "reviewed"],
-    ["review", false, "reviewed"],
-    ["resolve", true, "resolved"],
-    ["review", false, "resolved"],
+    ["review", 1, "reviewed"],
+    ["review", 0, "reviewed"],
+    ["resolve", 1, "resolved"],
+    ["review", 0, "resolved"],
   ] as const) {
-    expect(await changeFeedback(change, actor, id)).toEqual({ ok: true, changed })
+    expect(await changeFeedback(change, actor, [id])).toEqual({ ok: true, changed })
     expect(await rowsOf(user.id)).toMatchObject([{ status }])
   }
   const entries = await db().auditEntry.findMany({ where: { targetId: user.id }, orderBy: { createdAt: "asc" } })
@@ -118,11 +118,26 @@ test("feedback is reviewed and then resolved, each once and audited, and resolve
   ])
 })
 
+test("several pieces of feedback are resolved at once, each is audited, and resolved feedback is left", async () => {
+  const [first, second, done, actor] = [await feedback(), await feedback(), await feedback(), await staff()]
+  await changeFeedback("resolve", actor, [done.id])
+  const ids = [first.id, second.id, done.id, randomUUID()]
+  expect(await changeFeedback("resolve", actor, ids)).toEqual({ ok: true, changed: 2 })
+  expect(await db().feedback.count({ where: { id: { in: ids }, status: "resolved" } })).toBe(3)
+  const audited = await db().auditEntry.findMany({
+    where: { targetId: { in: [first, second, done].map(({ user }) => user.id) } },
+  })
+  expect(audited.map(({ targetId, details }) => [targetId, details]).sort()).toEqual(
+    [first, second, done].map(({ user, id }) => [user.id, { feedbackId: id }]).sort(),
+  )
+})
+
 test("a reply is one email to the account however often its form arrives, and marks new feedback as reviewed", async () => {
   const { user, id } = await feedback()
   const form = replyForm.parse({ id, requestId: randomUUID(), reply: "Thank you.\n\nIt is mended." })
   Object.assign(env(), { DEMO: "on" })
-  const [first, second] = [await replyToFeedback(await staff(), form), await replyToFeedback(await staff(), form)]
+  const author = await staff()
+  const [first, second] = [await replyToFeedback(author, form), await replyToFeedback(await staff(), form)]
   Object.assign(env(), { DEMO: "off" })
   expect([first, second]).toEqual([
     { ok: true, repeated: false },
@@ -131,7 +146,9 @@ test("a reply is one email to the account however often its form arrives, and ma
   expect(await db().email.findMany({ where: { userId: user.id } })).toMatchObject([
     { to: user.email, template: "feedback_reply", status: "sent" },
   ])
-  expect(await rowsOf(user.id)).toMatchObject([{ status: "reviewed" }])
+  expect(await rowsOf(user.id)).toMatchObject([
+    { status: "reviewed", reply: form.reply, repliedById: author, repliedAt: expect.any(Date) },
+  ])
   expect(await db().auditEntry.findMany({ where: { targetId: user.id } })).toMatchObject([
     { action: "feedback.replied", details: { feedbackId: id } },
   ])
@@ -141,7 +158,7 @@ test("a reply that is not sent is refused, changes nothing, is not audited, and 
   const { user, id } = await feedback()
   const form = replyForm.parse({ id, requestId: randomUUID(), reply: "Thank you." })
   expect(await replyToFeedback(await staff(), form)).toEqual({ ok: false, reason: "not_sent" })
-  expect(await rowsOf(user.id)).toMatchObject([{ status: "new", replyId: null }])
+  expect(await rowsOf(user.id)).toMatchObject([{ status: "new", replyId: null, reply: null }])
   expect(await db().auditEntry.count({ where: { targetId: user.id } })).toBe(0)
   for (let count = 0; count < limits.emailsAddress.tokens; count++) await consume("emailsAddress", user.email)
   Object.assign(env(), { DEMO: "on" })
@@ -157,7 +174,7 @@ test("a reply that is not sent is refused, changes nothing, is not audited, and 
 test("feedback that is resolved while a reply to it fails stays resolved", async () => {
   const [{ user, id }, actor] = [await feedback(), await staff()]
   vi.mocked(sendEmail).mockImplementationOnce(async () => {
-    await changeFeedback("resolve", actor, id)
+    await changeFeedback("resolve", actor, [id])
     return false
   })
   const form = { id, requestId: randomUUID(), reply: "Thank you." }
@@ -195,8 +212,8 @@ test("staff who have lost the permission change and send nothing, and unknown fe
   const { user, id } = await feedback()
   const form = replyForm.parse({ id, requestId: randomUUID(), reply: "Thank you." })
   const refused = { ok: false, reason: "not_permitted" }
-  expect(await changeFeedback("resolve", await staff("analyst"), id)).toEqual(refused)
+  expect(await changeFeedback("resolve", await staff("analyst"), [id])).toEqual(refused)
   expect(await replyToFeedback(await staff("analyst"), form)).toEqual(refused)
   expect(await rowsOf(user.id)).toMatchObject([{ status: "new", replyId: null }])
-  expect(await changeFeedback("review", await staff(), randomUUID())).toEqual({ ok: false, reason: "not_found" })
+  expect(await changeFeedback("review", await staff(), [randomUUID()])).toEqual({ ok: false, reason: "not_found" })
 })

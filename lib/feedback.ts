@@ -1,5 +1,6 @@
 import { z } from "zod"
 import type { FeedbackStatus } from "@/generated/prisma/enums"
+import { isUuid } from "@/lib/accounts/data"
 import { type AuditAction, audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts } from "@/lib/authority/authority"
 import type { OwnerId } from "@/lib/authority/owner"
@@ -7,7 +8,7 @@ import { holds } from "@/lib/permissions"
 import { sendEmail } from "@/lib/platform/email/send"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
-import { hidden, requestId } from "@/lib/platform/schemas/form-fields"
+import { hidden, requestId, rowIds } from "@/lib/platform/schemas/form-fields"
 import { plainParagraphs } from "@/lib/platform/schemas/text"
 
 const ratings = [1, 2, 3, 4, 5] as const
@@ -36,9 +37,10 @@ export async function submitFeedback(owner: OwnerId, form: z.output<typeof feedb
   return { ok: true }
 }
 
-export const feedbackId = z.object({ id: hidden(z.uuid()) })
+export const feedbackIds = z.object({ id: rowIds })
 
-export const replyForm = feedbackId.extend({
+export const replyForm = z.object({
+  id: hidden(z.uuid()),
   requestId,
   reply: plainParagraphs({ name: "The reply", max: feedbackMaxLength }),
 })
@@ -50,23 +52,20 @@ const statusChanges = {
 
 export type FeedbackChange = keyof typeof statusChanges
 
-function mayChange(change: FeedbackChange, status: FeedbackStatus): boolean {
-  return (statusChanges[change].from as readonly FeedbackStatus[]).includes(status)
-}
-
 type Refused = { ok: false; reason: "not_permitted" | "not_found" }
 
+/** @returns how many were changed: the others had been */
 export function changeFeedback(
   change: FeedbackChange,
   actorId: OwnerId,
-  id: string,
-): Promise<{ ok: true; changed: boolean } | Refused> {
-  const { to, action } = statusChanges[change]
-  return asManager(actorId, id, async (transaction, feedback) => {
-    if (!mayChange(change, feedback.status)) return { ok: true, changed: false } as const
-    await transaction.feedback.update({ where: { id }, data: { status: to } })
-    await audit(transaction, { actorId, action, ...about(feedback) })
-    return { ok: true, changed: true } as const
+  ids: readonly string[],
+): Promise<{ ok: true; changed: number } | Refused> {
+  const { from, to, action } = statusChanges[change]
+  return asManager(actorId, ids, async (transaction, found) => {
+    const changed = found.filter(({ status }) => (from as readonly FeedbackStatus[]).includes(status))
+    await transaction.feedback.updateMany({ where: { id: { in: changed.map(({ id }) => id) } }, data: { status: to } })
+    await audit(transaction, ...changed.map((feedback) => ({ actorId, action, ...about(feedback) })))
+    return { ok: true, changed: changed.length } as const
   })
 }
 
@@ -83,7 +82,7 @@ export async function replyToFeedback(
 ): Promise<ReplyResult> {
   const verdict = await consume("repliesAccount", actorId)
   if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
-  const taken = await asManager(actorId, id, async (transaction, feedback) => {
+  const taken = await asManager(actorId, [id], async (transaction, [feedback]) => {
     if (feedback.user.status === "closed") return { ok: false, reason: "closed" } as const
     if (feedback.replyId === replyId) return { ok: true, feedback: null } as const
     await transaction.feedback.update({ where: { id }, data: { replyId } })
@@ -97,7 +96,10 @@ export async function replyToFeedback(
     return { ok: false, reason: "not_sent" }
   }
   await db().$transaction(async (transaction) => {
-    await transaction.feedback.updateMany({ where: { id, status: "new" }, data: { status: "reviewed" } })
+    await transaction.$executeRaw`
+      UPDATE feedback SET reply = ${reply}, replied_by_id = ${actorId}::uuid, replied_at = now(),
+        status = CASE status WHEN 'new' THEN 'reviewed' ELSE status END
+      WHERE id = ${id}::uuid`
     await audit(transaction, { actorId, action: "feedback.replied", ...about(taken.feedback) })
   })
   return { ok: true, repeated: false }
@@ -109,25 +111,26 @@ function about({ id, userId }: { id: string; userId: string }) {
 
 function asManager<Result>(
   actorId: OwnerId,
-  id: string,
-  work: (transaction: Transaction, feedback: NonNullable<Awaited<ReturnType<typeof find>>>) => Promise<Result>,
+  ids: readonly string[],
+  work: (transaction: Transaction, feedback: [Found, ...Found[]]) => Promise<Result>,
 ): Promise<Result | Refused> {
   return db().$transaction(async (transaction): Promise<Result | Refused> => {
     const [actor] = await lockAccounts(transaction, idIn(actorId))
     if (actor?.status !== "active" || !holds(actor.role, "feedback.manage"))
       return { ok: false, reason: "not_permitted" }
-    await transaction.$executeRaw`SELECT FROM feedback WHERE id = ${id}::uuid FOR UPDATE`
-    const feedback = await find(transaction, id)
-    return feedback ? work(transaction, feedback) : { ok: false, reason: "not_found" }
+    await transaction.$executeRaw`SELECT FROM feedback WHERE id = ANY (${ids}::uuid[]) ORDER BY id FOR UPDATE`
+    const [first, ...others] = await find(transaction, ids)
+    return first ? work(transaction, [first, ...others]) : { ok: false, reason: "not_found" }
   })
 }
 
-function find(transaction: Transaction, id: string) {
+type Found = Awaited<ReturnType<typeof find>>[number]
+
+function find(transaction: Pick<Transaction, "feedback">, ids: readonly string[]) {
   const include = { user: { select: { id: true, email: true, status: true } } } as const
-  return transaction.feedback.findUnique({ where: { id }, include })
+  return transaction.feedback.findMany({ where: { id: { in: [...ids] } }, include, orderBy: { createdAt: "desc" } })
 }
 
-export async function findFeedback(id: string) {
-  const include = { user: { select: { email: true } } } as const
-  return z.uuid().safeParse(id).success ? db().feedback.findUnique({ where: { id }, include }) : null
+export function findFeedback(ids: readonly string[]) {
+  return find(db(), ids.filter(isUuid))
 }

@@ -394,14 +394,21 @@ class StoryBuilder {
     })
   }
 
-  feedback(at: number, rating: number, message: string) {
+  feedback(at: number, rating: number, message: string, actorId?: string) {
+    const id = this.random.uuid(at)
+    const status = this.random.pick(["new", "reviewed", "resolved"])
+    const repliedAt = at + 20 * 3_600_000
+    const isReplied = actorId !== undefined && status === "resolved" && repliedAt < this.end
     this.rows.feedback.push({
-      id: this.random.uuid(at),
+      id,
       user_id: this.person.id,
       rating,
       message,
-      status: this.random.pick(["new", "reviewed", "resolved"]),
+      status,
       created_at: iso(at),
+      reply: isReplied ? "Thank you. This is on our list, and we write to you once it is done." : null,
+      replied_by_id: isReplied ? actorId : null,
+      replied_at: isReplied ? iso(repliedAt) : null,
     })
   }
 
@@ -478,7 +485,7 @@ export function storyOf(
     story.adjustment(later(createdAt), random.pick([50, 200, -20]), random.pick(adjustmentReasons), actorId)
   if (random.chance(0.08)) {
     const [rating, message] = random.pick(opinions)
-    story.feedback(later(createdAt), rating, message)
+    story.feedback(later(createdAt), rating, message, actorId)
   }
   return story.finish()
 }

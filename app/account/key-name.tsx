@@ -19,7 +19,7 @@ export function KeyName({ id, keys, hasStart = false }: { id: string; keys: read
         <Untrusted>{name}</Untrusted>
       )}
       {hasStart && (
-        <span className="block">
+        <span className="block max-lg:hidden">
           <KeyStart>{start}</KeyStart>
         </span>
       )}

@@ -53,6 +53,31 @@ for (const javaScriptEnabled of scripting) {
       await expect(page.getByRole("button", { name: "Reply" })).toHaveCount(0)
     })
 
+    test("staff resolve the selected feedback at once, and see the reply with its author and day", {
+      tag: "@long",
+    }, async ({ page, signUp, signInAs, database }) => {
+      const { email } = await signUp()
+      await database.query(
+        `INSERT INTO feedback (id, user_id, rating, message, status, reply, replied_by_id, replied_at)
+         SELECT gen_random_uuid(), u.id, 2, m, 'reviewed', CASE m WHEN 'Slow' THEN 'Faster now' END, s.id, '2026-02-03'
+         FROM users u, users s, unnest(ARRAY['Slow', 'Dear', 'Odd']) m WHERE u.email = $1 AND s.email = 'support@example.com'`,
+        [email],
+      )
+      await signInAs("support")
+      const list = `/admin/feedback?q=${encodeURIComponent(email)}`
+      await page.goto(list)
+      const row = (text: string) => page.getByRole("row").filter({ hasText: text })
+      await expect(row("Slow")).toContainText(/, 3 Feb 2026: Faster now/)
+      for (const text of ["Slow", "Odd"]) await row(text).getByRole("checkbox").check()
+      await page.getByRole("group", { name: "Selected rows" }).getByRole("button", { name: "Resolve" }).click()
+      const dialog = page.getByRole(javaScriptEnabled ? "dialog" : "region", { name: "Resolve 2 pieces of feedback?" })
+      await dialog.getByRole("button", { name: "Resolve", exact: true }).click()
+      await expect(page.getByText("Resolved: 2 of 2.")).toBeVisible()
+      await page.goto(list)
+      await expect(row("Resolved")).toHaveCount(2)
+      await expect(row("Dear")).toContainText("Reviewed")
+    })
+
     test("the outcome is shown even if the row leaves a filtered list", { tag: "@long" }, async ({
       page,
       signUp,

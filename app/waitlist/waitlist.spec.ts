@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll } from "@/e2e/accessibility"
 import { keyOf, test, uniqueEmail } from "@/e2e/fixtures"
@@ -25,8 +26,38 @@ for (const javaScriptEnabled of scripting) {
       expect(await emailTo(email, "You can now sign up")).toContain("/sign-up")
       await page.goto("/admin/waitlist?status=invited")
       const row = page.getByRole("row").filter({ hasText: email })
-      await expect(row).toContainText("just now")
+      await expect(row).toContainText("Invited")
       await expect(row.getByRole("button", { name: "Invite again" })).toBeVisible()
+    })
+
+    test("staff invite the selected addresses at once", async ({ page, signInAs, database }) => {
+      const word = randomBytes(8).toString("hex")
+      const emails = [1, 2, 3].map((number) => `${word}-${number}@example.com`)
+      const insert =
+        "INSERT INTO waitlist_entries (id, email, source) SELECT gen_random_uuid(), unnest($1::text[]), 'blog'"
+      await database.query(insert, [emails])
+      await signInAs("support")
+      await page.goto(`/admin/waitlist?q=${word}`)
+      const invite = page.getByRole("group", { name: "Selected rows" }).getByRole("button", { name: "Invite" })
+      await expect(invite).toHaveCount(0)
+      for (const email of emails.slice(1)) await page.getByRole("checkbox", { name: `Select ${email}` }).check()
+      await invite.click()
+      const confirmation = page.getByRole(javaScriptEnabled ? "dialog" : "region", {
+        name: "Invite these 2 addresses?",
+      })
+      for (const [index, email] of emails.entries()) {
+        const named = confirmation.getByText(email)
+        await expect(named).toHaveCount(index === 0 ? 0 : 1)
+      }
+      await confirmation.getByRole("button", { name: "Send 2 invitations" }).click()
+      await expect(page.getByText("2 addresses are invited.")).toBeVisible()
+      await page.goto(`/admin/waitlist?q=${word}&order=asc`)
+      await expect(page.getByRole("row").getByText("Invite again")).toHaveCount(2)
+      const audited = await database.query(
+        "SELECT FROM audit_entries a JOIN waitlist_entries w ON w.id::text = target_id WHERE action = 'waitlist.invited' AND w.email LIKE $1",
+        [`${word}%`],
+      )
+      expect(audited.rowCount).toBe(2)
     })
 
     test("an entry appears in the admin API, and joining again shows the same page and changes nothing", {

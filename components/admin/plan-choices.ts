@@ -10,3 +10,7 @@ export async function planChoices() {
   const currencies = plans.map(({ currency }) => [currency, currency.toUpperCase()])
   return { planId: Object.fromEntries(texts), currency: Object.fromEntries(currencies) }
 }
+
+export async function planNames(): Promise<ReadonlyMap<string, string>> {
+  return new Map((await listPlans()).map(({ id, name }) => [id, name]))
+}

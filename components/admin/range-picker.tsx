@@ -1,6 +1,6 @@
 import { Choice, Moment } from "@/components/list/filter-fields"
+import { Apply } from "@/components/list/filters"
 import { QueryForm } from "@/components/list/query-form"
-import { Button } from "@/components/ui/button"
 import { LinkChoice } from "@/components/ui/link-choice"
 import { statsInterval } from "@/lib/metrics/periods"
 import type { StatsSummary } from "@/lib/metrics/rows"
@@ -21,6 +21,11 @@ export function RangePicker({
     href: search ? `/admin?${search}` : "/admin",
     isChosen: search === String(query),
   }))
+  const given = {
+    since: query.get("since") ?? applied?.since.slice(0, 10) ?? "",
+    until: query.get("until") ?? applied?.until.slice(0, 10) ?? "",
+    interval: query.get("interval") ?? applied?.interval ?? statsInterval.enum.day,
+  }
   return (
     <div className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
       <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5 max-sm:w-full">
@@ -43,20 +48,21 @@ export function RangePicker({
         </summary>
         <QueryForm
           action="/admin"
-          key={String(query)}
+          query={String(new URLSearchParams(given))}
           role="search"
           aria-label="Range by date"
           className="grid w-full grid-cols-2 items-end gap-3 max-sm:pt-3 sm:flex sm:w-auto sm:[&>div]:w-36"
         >
-          <Moment name="since" label="Since" given={query.get("since") ?? applied?.since.slice(0, 10) ?? ""} />
-          <Moment name="until" label="Until" given={query.get("until") ?? applied?.until.slice(0, 10) ?? ""} />
+          <Moment name="since" label="Since" given={given.since} />
+          <Moment name="until" label="Until" given={given.until} />
           <Choice
             name="interval"
             label="Interval"
-            given={query.get("interval") ?? applied?.interval ?? statsInterval.enum.day}
+            given={given.interval}
             options={Object.fromEntries(statsInterval.options.map((interval) => [interval, `By ${interval}`]))}
           />
-          <Button type="submit">Apply</Button>
+          {/* First, so that nothing moves when it is hidden. */}
+          <Apply className="sm:-order-1" />
         </QueryForm>
       </details>
     </div>

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 import { accountFilters, type Known } from "@/components/list/filter"
-import { type Column, ListView } from "@/components/list/list-view"
+import { type Column, ListView, type RowForm } from "@/components/list/list-view"
 import { addressOf, readListing } from "@/components/list/query"
 import { isChosen, type View, Views } from "@/components/list/views"
 import { PageFrame } from "@/components/page/page-frame"
@@ -20,6 +20,12 @@ type ResourceColumn<Row, Related> = Omit<Column<Row>, "cell"> & {
   cell: (row: Row, account: (id: string) => ReactNode, related: Related) => ReactNode
 }
 
+type ResourceForm<Row, Related> = {
+  around: (table: ReactNode, rows: readonly Row[], related: Related) => ReactNode
+  nameOf: (row: Row, related: Related) => string | undefined
+  actions: (row: Row, related: Related) => ReactNode
+}
+
 type Params = Record<string, string | string[] | undefined>
 
 export async function ResourcePage<Row extends { id: string }, Related = undefined>({
@@ -28,6 +34,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   endpoint,
   searchParams,
   columns,
+  rowForm,
   choices = async () => ({}),
   searchPlaceholder = "Name, email, ID or key",
   views = [],
@@ -39,6 +46,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   endpoint: AdminEndpoint<Row>
   searchParams: Promise<Params>
   columns: readonly ResourceColumn<Row, Related>[]
+  rowForm?: ResourceForm<Row, Related> | undefined
   choices?: () => Promise<NonNullable<Known["choices"]>>
   searchPlaceholder?: string
   views?: readonly View[]
@@ -69,6 +77,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
         filters={endpoint.filters}
         known={{ choices: await choices(), accounts, finds: readsAccounts ? searchPlaceholder : "ID" }}
         columns={columns.map((column) => ({ ...column, cell: (row: Row) => column.cell(row, account, related) }))}
+        rowForm={rowForm && formWith(rowForm, related)}
         listing={listing}
         isNamed={views.some((view) => isChosen(view, query))}
         empty={<NothingYet action={emptyAction} />}
@@ -76,6 +85,14 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
       />
     </PageFrame>
   )
+}
+
+function formWith<Row, Related>(form: ResourceForm<Row, Related>, related: Related): RowForm<Row> {
+  return {
+    around: (table, rows) => form.around(table, rows, related),
+    nameOf: (row) => form.nameOf(row, related),
+    actions: (row) => form.actions(row, related),
+  }
 }
 
 function NothingYet({ action }: { action: { text: string; href: string; label: string } | undefined }) {

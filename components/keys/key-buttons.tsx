@@ -12,8 +12,7 @@ export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: read
   const list = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const { own } = forms
-  const keyOf = (id: string) => keys.find((key) => key.id === id)
-  const rotated = opened && keyOf(opened.id)
+  const rotated = opened && keys.find(({ id }) => id === opened.id)
 
   function rotate(pressed: HTMLButtonElement) {
     button.current = pressed
@@ -29,9 +28,9 @@ export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: read
   return (
     <div ref={list}>
       <ConfirmButtons
-        confirmationOf={(id, action) => {
-          const key = keyOf(id)
-          return key && confirmationOf(action, key, forms)
+        confirmationOf={(_value, action, ids) => {
+          const chosen = keys.filter(({ id }) => ids.includes(id))
+          return confirmationOf(action, chosen, forms)
         }}
         openOther={rotate}
         // The last use in the list may be outdated.

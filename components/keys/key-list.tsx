@@ -1,19 +1,32 @@
 import type { ReactNode } from "react"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { controlStyle } from "@/components/form/field"
+import { Apply } from "@/components/list/filters"
 import { QueryForm } from "@/components/list/query-form"
+import { RowKeys } from "@/components/list/row-keys"
+import { chosenIn, selected } from "@/components/list/selected"
+import { SelectionBar } from "@/components/list/selection"
 import { Panel } from "@/components/page/page-frame"
-import { Button, buttonStyle } from "@/components/ui/button"
+import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
+import { RowButton } from "@/components/ui/table"
 import type { ListedKey } from "@/lib/keys/data"
 import { findProblems, hasProblem, type Problem, problemIn, problems } from "@/lib/keys/health"
 import type { Surface } from "@/lib/surfaces"
 import { KeyButtons } from "./key-buttons"
 import { KeyTable, type Owners } from "./key-table"
 import { KeyCreationInPage } from "./load-creation"
-import { confirmationOf, obstacleTo, type RowForms, rotateForm, rowActions, rowKeyOf } from "./row-forms"
+import {
+  confirmationOf,
+  obstacleTo,
+  type RowForms,
+  rotateForm,
+  rowActionLabels,
+  rowActions,
+  rowKeyOf,
+} from "./row-forms"
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
@@ -57,6 +70,7 @@ export function KeyList({
         owners={owners}
         offered={offered}
         revocable={forms !== undefined}
+        selectable={own !== undefined}
         ownerId={own?.viewerId}
         health={health}
         pageOf={pageOf}
@@ -71,10 +85,18 @@ export function KeyList({
       {forms ? (
         <KeyButtons keys={keys.map((key) => rowKeyOf(key, keys, key.owner.id === own?.viewerId, now))} {...forms}>
           {table}
+          {own && (
+            <SelectionBar>
+              <RowButton danger name="revoke" value={selected}>
+                {rowActionLabels.revoke}
+              </RowButton>
+            </SelectionBar>
+          )}
         </KeyButtons>
       ) : (
         table
       )}
+      {own && shown.length > 0 && <RowKeys selects />}
       {ended.length > 0 && !problem && (
         <Link href={showsEnded ? page : `${page}?show=all`} className="justify-self-start text-muted underline">
           {showsEnded ? "Hide revoked" : `Show ${ended.length} revoked`}
@@ -99,13 +121,15 @@ function RowPanel({
 }) {
   const action = rowActions.find((name) => typeof query[name] === "string")
   if (!action) return null
-  const selected = keys.find(({ id }) => id === query[action])
-  if (!selected) return <Notice tone="warn">This key is not on this page.</Notice>
+  const ids = chosenIn(query, action)
+  const [first, ...others] = keys.filter(({ id }) => ids.includes(id))
+  if (!first) return <Notice tone="warn">This key is not on this page.</Notice>
   const { own } = forms
-  const isOwn = selected.owner.id === own?.viewerId
-  const obstacle = obstacleTo(action, selected, isOwn)
-  const key = rowKeyOf(selected, keys, isOwn, now)
-  const confirmation = confirmationOf(action, key, forms)
+  const isOwn = first.owner.id === own?.viewerId
+  const obstacle = others.length > 0 ? undefined : obstacleTo(action, first, isOwn)
+  const key = rowKeyOf(first, keys, isOwn, now)
+  const rest = others.map((other) => rowKeyOf(other, keys, other.owner.id === own?.viewerId, now))
+  const confirmation = confirmationOf(action, [key, ...rest], forms)
   if (confirmation) {
     return <ConfirmPanel confirmation={confirmation} unavailable={obstacle} page={page} back={back} />
   }
@@ -155,7 +179,7 @@ function HealthFilter({
   return (
     <QueryForm
       action={page}
-      key={chosen}
+      query={chosen ? `health=${chosen}` : ""}
       role="search"
       aria-label="Filter"
       className="flex flex-wrap items-center gap-2"
@@ -174,12 +198,12 @@ function HealthFilter({
           ))}
         </select>
       </div>
-      <Button type="submit">Apply</Button>
       {chosen && (
         <Link href={page} className={buttonStyle("quiet")}>
           Clear
         </Link>
       )}
+      <Apply />
     </QueryForm>
   )
 }

@@ -1,17 +1,16 @@
 import type { ReactNode } from "react"
 import { AccountLink } from "@/components/admin/id-links"
-import { None } from "@/components/list/cells"
-import { Button } from "@/components/ui/button"
+import { Day, None } from "@/components/list/cells"
+import { SelectCell, selectHeading } from "@/components/list/selection"
 import { Link } from "@/components/ui/link"
 import { StatusBadge } from "@/components/ui/status-badge"
-import { cellStyle, Table, TableCell, TableRow } from "@/components/ui/table"
+import { type Card, RowActions, RowButton, Table, TableCell, TableRow } from "@/components/ui/table"
 import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
 import type { ListedKey } from "@/lib/keys/data"
 import { keyStatus, type Problem, problems } from "@/lib/keys/health"
 import type { Predecessor } from "@/lib/keys/predecessor"
 import { limitsInWords, predecessorInWords, revocationInWords } from "@/lib/keys/words"
-import { absoluteTime } from "@/lib/platform/text/format-time"
 import type { Surface } from "@/lib/surfaces"
 import { KeyStart } from "./key-start"
 import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
@@ -22,6 +21,7 @@ type Shared = {
   owners: Owners
   offered: Readonly<Record<Surface, readonly string[]>>
   revocable: boolean
+  selectable: boolean
   ownerId: string | undefined
   health: ReadonlyMap<string, readonly Problem[]>
   pageOf: (key: ListedKey) => string | undefined
@@ -29,12 +29,17 @@ type Shared = {
 }
 
 export function KeyTable({ keys, caption, ...shared }: Shared & { keys: readonly ListedKey[]; caption: string }) {
-  const { owners, revocable } = shared
+  const { owners, revocable, selectable } = shared
   const columns = ["Key", ...(owners === "hidden" ? [] : ["Owner"]), "Status", "Created", "Last used", "Expires"]
   return (
     <Table
       caption={caption}
-      headings={[...columns.map((label) => ({ label })), ...(revocable ? [{ actions: "Actions" }] : [])]}
+      headings={[
+        ...(selectable ? [selectHeading] : []),
+        ...columns.map((label) => ({ label })),
+        ...(revocable ? [{ actions: "Actions" }] : []),
+      ]}
+      sticky={selectable}
     >
       {keys.map((key) => (
         <KeyRow key={key.id} listed={key} {...shared} />
@@ -43,20 +48,34 @@ export function KeyTable({ keys, caption, ...shared }: Shared & { keys: readonly
   )
 }
 
-function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, now }: Shared & { listed: ListedKey }) {
+function KeyRow({
+  listed,
+  owners,
+  offered,
+  revocable,
+  selectable,
+  ownerId,
+  health,
+  pageOf,
+  now,
+}: Shared & { listed: ListedKey }) {
   const { id, surface, name, start, state, createdAt, lastUsedAt, expiresAt, owner, predecessor } = listed
   const { revokedAt, revocationReason } = listed
   const status = keyStatus(listed, now)
   const limits = state === "active" && limitsInWords(listed, offered[surface])
-  // Its status says how it ends.
-  const found = (health.get(id) ?? []).filter((problem) => problem !== "expired" && problem !== "expiring")
+  // The status says how a key ends, and that its owner is gone.
+  const found = health.get(id) ?? []
+  const marked = (problem: Problem, text: ReactNode) =>
+    found.includes(problem) ? <span className="text-warn">{text}</span> : text
   const page = pageOf(listed)
   return (
     <TableRow data-state={state}>
+      {selectable && <SelectCell id={id} name={state === "revoked" ? undefined : `${name}, ${start}…`} />}
       <th
         scope="row"
         aria-labelledby={`key-${id}`}
-        className={`${cellStyle} ${keyCellStyle} max-w-96 min-w-32 font-normal max-lg:basis-full wrap-anywhere`}
+        data-card="first"
+        className={`cell ${keyCellStyle} max-w-96 min-w-32 wrap-anywhere max-lg:whitespace-normal!`}
       >
         <span id={`key-${id}`} tabIndex={-1} data-opens className="font-medium max-lg:text-base">
           {page ? (
@@ -67,23 +86,23 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
             <Untrusted>{name}</Untrusted>
           )}
         </span>
-        <Line>
+        <p className="text-xs text-muted lg:line-clamp-1" title={limits || undefined}>
           <KeyStart>{start}</KeyStart>
           {limits && ` · ${limits}`}
-        </Line>
-        {found.length > 0 && (
-          <p className="text-xs text-warn">{found.map((problem) => problems[problem]).join(" · ")}</p>
-        )}
+        </p>
         {predecessor && state !== "revoked" && <Replaced predecessor={predecessor} revocable={revocable} now={now} />}
       </th>
       {owners !== "hidden" && (
-        <Cell label="Owner">
+        <Cell label="Owner" card="rest">
           <AccountLink id={owner.id} email={owners === "addresses" ? owner.email : undefined} />
         </Cell>
       )}
-      <Cell label="Status">
+      <Cell label="Status" card="end">
         <div>
           <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
+          {found.includes("every_scope") && (
+            <p className="text-xs whitespace-nowrap text-warn">{problems.every_scope}</p>
+          )}
           {revokedAt && (
             <Line>
               {revocationReason && `${revocationInWords(listed)}, `}
@@ -97,35 +116,34 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
           )}
         </div>
       </Cell>
-      <Cell label="Created">
-        <RelativeTime date={createdAt} now={now} />
+      <Cell label="Created" card="none">
+        <Day at={createdAt.toISOString()} />
       </Cell>
-      <Cell label="Last used">{lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never used"}</Cell>
-      <Cell label="Expires">
-        {revokedAt ? <None /> : expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}
+      <Cell label="Last used" card="named">
+        {lastUsedAt
+          ? marked("unused", <RelativeTime date={lastUsedAt} now={now} />)
+          : marked("never_used", problems.never_used)}
+      </Cell>
+      <Cell label="Expires" card="named">
+        {revokedAt ? <None /> : expiresAt ? <RelativeTime date={expiresAt} now={now} /> : marked("no_expiry", "Never")}
       </Cell>
       {revocable && (
-        <td className={`${cellStyle} max-lg:basis-full lg:pr-1.5`}>
-          {state === "active" && (
-            <div className="flex gap-1.5 lg:justify-end lg:gap-0">
-              {rowActions
-                .filter((action) => !obstacleTo(action, listed, owner.id === ownerId))
-                .map((action) => (
-                  <Button
-                    key={action}
-                    kind={action === "revoke" ? "danger-quiet" : "quiet"}
-                    type="submit"
-                    name={action}
-                    value={id}
-                    aria-describedby={`key-${id}`}
-                    className="max-lg:grow max-lg:border max-lg:border-line lg:h-7 lg:px-2"
-                  >
-                    {rowActionLabels[action]}
-                  </Button>
-                ))}
-            </div>
-          )}
-        </td>
+        <RowActions>
+          {state === "active" &&
+            rowActions
+              .filter((action) => !obstacleTo(action, listed, owner.id === ownerId))
+              .map((action) => (
+                <RowButton
+                  key={action}
+                  danger={action === "revoke"}
+                  name={action}
+                  value={id}
+                  aria-describedby={`key-${id}`}
+                >
+                  {rowActionLabels[action]}
+                </RowButton>
+              ))}
+        </RowActions>
       )}
     </TableRow>
   )
@@ -134,32 +152,29 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
 function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; revocable: boolean; now: Date }) {
   const { id, start, expiresAt } = predecessor
   return (
-    <div className="mt-0.5 text-xs text-muted">
-      <p id={`key-${id}`} tabIndex={-1}>
-        Replaces <KeyStart>{start}</KeyStart>, which works until {absoluteTime(expiresAt)};{" "}
-        {predecessorInWords(predecessor, now)}.
-      </p>
+    <p id={`key-${id}`} tabIndex={-1} className="text-xs text-muted">
+      Replaces <KeyStart>{start}</KeyStart> (works until <Day at={expiresAt.toISOString()} />
+      ); {predecessorInWords(predecessor, now)}.{" "}
       {revocable && (
-        <Button
-          kind="danger-quiet"
+        <button
           type="submit"
           name="revoke"
           value={id}
           aria-describedby={`key-${id}`}
-          className="max-lg:mt-1 max-lg:border max-lg:border-line lg:-ml-1.5 lg:h-6 lg:px-1.5 lg:text-xs"
+          className="font-medium text-bad hover:underline max-lg:min-h-9"
         >
           Revoke the old key
-        </Button>
+        </button>
       )}
-    </div>
+    </p>
   )
 }
 
 const keyCellStyle = "text-muted group-data-[state=active]:text-ink"
 
-function Cell({ label, children }: { label: string; children: ReactNode }) {
+function Cell({ label, card, children }: { label: string; card: Card; children: ReactNode }) {
   return (
-    <TableCell label={label} className={keyCellStyle}>
+    <TableCell label={label} card={card} className={keyCellStyle}>
       {children}
     </TableCell>
   )

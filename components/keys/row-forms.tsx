@@ -1,6 +1,7 @@
 import type { ReactElement } from "react"
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { CheckboxesField, RequestId, SelectField, TextField } from "@/components/form/fields"
+import { NamedRows } from "@/components/list/named-rows"
 import { Notice } from "@/components/ui/notice"
 import { Untrusted } from "@/components/values/untrusted"
 import type { FormAction, Message } from "@/lib/form/action"
@@ -73,10 +74,15 @@ export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): R
   return action === "rotate" && isReplaced ? because("was already replaced.") : undefined
 }
 
-export function confirmationOf(action: string, key: RowKey, { revoke, own }: RowForms): Confirmation | undefined {
-  const { limits } = key
+export function confirmationOf(
+  action: string,
+  [key, ...others]: readonly RowKey[],
+  { revoke, own }: RowForms,
+): Confirmation | undefined {
+  if (!key) return undefined
+  if (others.length > 0) return action === "revoke" ? revokeAllForm([key, ...others], revoke) : undefined
   if (action === "revoke") return revokeForm(key, revoke)
-  if (action === "change" && own && limits) return changeForm(key, limits, own)
+  if (action === "change" && own && key.limits) return changeForm(key, key.limits, own)
   return undefined
 }
 
@@ -183,6 +189,36 @@ function revokeForm(
       </>
     ),
     submit: "Revoke key",
+    kind: "danger",
+  }
+}
+
+function revokeAllForm(keys: readonly RowKey[], action: RowServerActions["revoke"]): Confirmation {
+  return {
+    title: `Revoke these ${keys.length} keys?`,
+    description: (
+      <>
+        <NamedRows names={keys.map(({ name, start }) => `${name} (${start}…)`)} />. From now on, every request with one
+        of these keys is rejected. This cannot be undone.
+      </>
+    ),
+    action,
+    fields: (
+      <>
+        {keys.map(({ id }) => (
+          <input key={id} type="hidden" name="id" value={id} />
+        ))}
+        <RevocationReasonField />
+        {keys.some(({ predecessorUntil }) => predecessorUntil) && (
+          <CheckboxesField
+            name="replaced"
+            label="Some of them have replaced keys that still work."
+            options={{ revoke: "Revoke those keys, too" }}
+          />
+        )}
+      </>
+    ),
+    submit: `Revoke ${keys.length} keys`,
     kind: "danger",
   }
 }

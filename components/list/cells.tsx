@@ -1,3 +1,4 @@
+import type { ReactNode } from "react"
 import { StatusBadge, type Tone } from "@/components/ui/status-badge"
 import { Breakable } from "@/components/values/breakable"
 import { RelativeTime } from "@/components/values/relative-time"
@@ -17,27 +18,26 @@ export function Id({ value }: { value: string }) {
   )
 }
 
+/** How long ago, or until then: for "Last used" and "Expires". Events have dates. */
 export function Time({ at }: { at: string | null }) {
   return at === null ? <None /> : <RelativeTime date={new Date(at)} now={new Date()} />
 }
 
-/** To the second, because many entries have the same relative time. In UTC, as the column says. */
-export function Moment({ at }: { at: string }) {
-  const time = new Date(at)
-  return (
-    <time dateTime={at} className="whitespace-nowrap">
-      {plainDate(time)} <span className="text-muted lg:block lg:text-xs">{clockTime(time)}</span>
-    </time>
-  )
+/** The day in UTC, with the time as its tooltip. */
+export function Day({ at }: { at: string | null }) {
+  return at === null ? <None /> : <Dated at={at} title={absoluteTime(new Date(at))} />
 }
 
-/** In UTC. A date, because amounts are compared with dates elsewhere. */
-export function Day({ at }: { at: string | null }) {
-  if (at === null) return <None />
-  const time = new Date(at)
+/** The day and the time to the second, in UTC, as the column says: many entries of a log are of the same minute. */
+export function Moment({ at }: { at: string }) {
+  return <Dated at={at}> {clockTime(new Date(at))}</Dated>
+}
+
+function Dated({ at, title, children }: { at: string; title?: string; children?: ReactNode }) {
   return (
-    <time dateTime={at} title={absoluteTime(time)} className="whitespace-nowrap">
-      {plainDate(time)}
+    <time dateTime={at} title={title} className="whitespace-nowrap">
+      {plainDate(new Date(at))}
+      {children && <span className="text-muted lg:block lg:text-xs">{children}</span>}
     </time>
   )
 }

@@ -28,13 +28,17 @@ export function Filters({
   const others = all.filter((filter) => filter !== search)
   const limit = query.get("limit")
   return (
-    <QueryForm action={page} role="search" aria-label="Filters" className="flex flex-wrap items-center gap-2">
+    <QueryForm
+      action={page}
+      query={String(query)}
+      role="search"
+      aria-label="Filters"
+      className="flex flex-wrap items-center gap-2"
+    >
       {search && <Finder filter={search} known={known} />}
-      {/* The keys reset the menus to the values of the query. */}
-      <DateMenu key={`dates ${query}`} page={page} query={query} />
-      <FilterMenu key={`filters ${query}`} filters={others}>
-        {/* The columns of a table sort it; cards have none. */}
-        <div className={`grid grid-cols-2 gap-3 lg:hidden ${others.length > 0 ? "border-t border-line pt-3" : ""}`}>
+      <DateMenu page={page} query={query} />
+      <FilterMenu filters={others}>
+        <div className={`grid grid-cols-2 gap-3 ${others.length > 0 ? "border-t border-line pt-3" : ""}`}>
           {sort && <FilterField filter={filterOf("sort", sort, query, {})} />}
           <Choice name="order" label="Order" given={query.get("order") ?? ""} options={sort ? directions : orders} />
         </div>
@@ -100,13 +104,7 @@ function FilterMenu({ filters, children }: { filters: readonly Filter[]; childre
   const starts = times.filter(({ name }) => name.endsWith("Since"))
   const active = filters.filter(({ isActive }) => isActive).length
   return (
-    <Menu
-      id="filters"
-      label="Filters"
-      icon={<ListFilter aria-hidden="true" className="size-4" />}
-      count={active}
-      className={filters.length === 0 ? "lg:hidden" : ""}
-    >
+    <Menu id="filters" label="Filters" icon={<ListFilter aria-hidden="true" className="size-4" />} count={active}>
       {others.length > 0 && (
         <div className="grid grid-cols-2 gap-3">
           {others.map((filter) => (
@@ -131,7 +129,6 @@ function Menu({
   icon,
   isIcon = false,
   count = 0,
-  className = "",
   children,
 }: {
   id: "dates" | "filters"
@@ -139,11 +136,10 @@ function Menu({
   icon: ReactNode
   isIcon?: boolean
   count?: number
-  className?: string
   children: ReactNode
 }) {
   return (
-    <div className={className}>
+    <div>
       <Button popoverTarget={id} className="px-2.5">
         {icon}
         <span className={isIcon ? "max-sm:sr-only" : ""}>{label}</span>
@@ -176,9 +172,10 @@ function Range({ filters }: { filters: readonly Filter[] }) {
   )
 }
 
-function Apply() {
+/** Without a script, a changed field opens nothing. */
+export function Apply({ className = "" }: { className?: string }) {
   return (
-    <Button type="submit" kind="primary" className="justify-self-end">
+    <Button type="submit" kind="primary" className={`justify-self-end in-data-live:hidden ${className}`}>
       Apply
     </Button>
   )

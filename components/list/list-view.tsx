@@ -10,9 +10,19 @@ import { Filters } from "./filters"
 import { Paging } from "./paging"
 import { type Listing, pageWith } from "./query"
 import { RefusedQuery } from "./refused-query"
+import { RowKeys } from "./row-keys"
+import { SelectCell, selectHeading } from "./selection"
 
 export type Column<Row> = TableColumn<Row> & {
   sort?: string
+}
+
+export type RowForm<Row> = {
+  /** Puts the form of the rows' buttons around the table. */
+  around: (table: ReactNode, rows: readonly Row[]) => ReactNode
+  /** @returns `undefined` if no action is offered for the row */
+  nameOf: (row: Row) => string | undefined
+  actions: (row: Row) => ReactNode
 }
 
 export function ListView<Row extends { id: string }>({
@@ -23,6 +33,7 @@ export function ListView<Row extends { id: string }>({
   filters,
   known = {},
   columns,
+  rowForm,
   listing: { query, apiQuery, found },
   isNamed = false,
   empty,
@@ -35,31 +46,39 @@ export function ListView<Row extends { id: string }>({
   filters: Parameters
   known?: Known
   columns: readonly Column<Row>[]
+  rowForm?: RowForm<Row> | undefined
   listing: Listing<Row>
   isNamed?: boolean
   empty: ReactNode
   choice?: ReactNode
 }) {
+  const headings = columns.map(({ label, numeric = false, sort }) => ({
+    label,
+    numeric,
+    sorting: sort === undefined ? undefined : sortingBy(sort, numeric, page, query),
+  }))
+  const listOf = (rows: readonly Row[]) => {
+    if (rows.length === 0) return query.size > 0 ? <NoMatch page={page} /> : empty
+    return (
+      <RowsTable
+        caption={title}
+        headings={rowForm ? [selectHeading, ...headings, { actions: "Actions" }] : headings}
+        columns={columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        first={rowForm && ((row) => <SelectCell id={row.id} name={rowForm.nameOf(row)} />)}
+        last={rowForm?.actions}
+        sticky
+      />
+    )
+  }
   return (
     <>
       <Filters page={page} filters={filters} query={query} known={known} isNamed={isNamed} />
       {"data" in found ? (
         <>
-          {found.data.length > 0 && (
-            <RowsTable
-              caption={title}
-              headings={columns.map(({ label, numeric = false, sort }) => ({
-                label,
-                numeric,
-                sorting: sort === undefined ? undefined : sortingBy(sort, numeric, page, query),
-              }))}
-              columns={columns}
-              rows={found.data}
-              keyOf={({ id }) => id}
-              sticky
-            />
-          )}
-          {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : empty)}
+          {/* Also around no rows, because its form reports the change of the last one. */}
+          {rowForm ? rowForm.around(listOf(found.data), found.data) : listOf(found.data)}
           <Paging
             page={page}
             download={download === undefined ? undefined : { href: download, of: "rows" }}
@@ -67,6 +86,7 @@ export function ListView<Row extends { id: string }>({
             meta={found.meta}
             rows={found.data.length}
           />
+          {found.data.length > 0 && <RowKeys selects={rowForm !== undefined} />}
           <ApiRequest path={path} query={apiQuery} />
         </>
       ) : (

@@ -18,7 +18,7 @@ export function Request({
       <span className="lg:whitespace-nowrap">
         {method} {route}
       </span>
-      {parameters.length > 0 && <span className="block text-muted">?{parameters.join("&")}</span>}
+      {parameters.length > 0 && <span className="block text-muted max-lg:hidden">?{parameters.join("&")}</span>}
     </code>
   )
 }

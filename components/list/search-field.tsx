@@ -12,14 +12,6 @@ export function SearchField({
 }: Omit<ComponentProps<"input">, "defaultValue"> & { id: string; label: string; defaultValue?: string }) {
   const field = useRef<HTMLInputElement>(null)
 
-  const shown = useRef(defaultValue)
-
-  useEffect(() => {
-    // Not on hydration: text typed before stays.
-    if (field.current && shown.current !== defaultValue) field.current.value = defaultValue
-    shown.current = defaultValue
-  }, [defaultValue])
-
   useEffect(() => {
     function focus(event: KeyboardEvent): void {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return

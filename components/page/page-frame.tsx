@@ -21,7 +21,7 @@ export function PageFrame({
   return (
     <div data-surface={surface} className="mx-auto grid w-full max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
       <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <div className="grid min-w-0 gap-1">
+        <div className="grid min-w-0 flex-[1_1_16rem] gap-1">
           {back}
           <h1 className="flex flex-wrap items-center gap-x-3 text-title wrap-anywhere">
             {surface && <Lock surface={surface} />}

@@ -9,7 +9,7 @@ export function TableBody(props: ComponentProps<"tbody">) {
 
 function openRow(event: MouseEvent<HTMLElement>): void {
   const target = event.target as Element
-  if (target.closest("a, button, input, summary") || !getSelection()?.isCollapsed) return
+  if (target.closest("a, button, label, summary") || !getSelection()?.isCollapsed) return
   const link = target.closest("tr")?.querySelector("[data-opens] a")
   link?.dispatchEvent(new window.MouseEvent("click", event.nativeEvent))
 }

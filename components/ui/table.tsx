@@ -1,5 +1,6 @@
 import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react"
 import type { ComponentProps, ReactNode } from "react"
+import { Button } from "./button"
 import { Link } from "./link"
 import { TableBody } from "./table-body"
 
@@ -17,33 +18,31 @@ export function Table({
   children,
 }: {
   caption: string
-  headings: readonly ((Heading & { sorting?: Sorting | undefined }) | { actions: string })[]
+  headings: readonly ((Heading & { sorting?: Sorting | undefined }) | { actions: string; control?: ReactNode })[]
   sticky?: boolean
   children: ReactNode
 }) {
+  // Below the header of pages with a folded sidebar.
+  const top = sticky ? "bg-page lg:sticky lg:top-12 lg:z-2 xl:top-0" : ""
   return (
-    <section
-      aria-label={caption}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
-      tabIndex={0}
-      // Positioned, so that hidden text scrolls with the section instead of widening the page.
-      className={`relative lg:rounded-lg lg:border lg:border-line lg:bg-panel ${sticky ? "lg:max-h-[max(24rem,calc(100dvh-15rem))] lg:overflow-auto print:max-h-none" : "lg:overflow-x-auto"}`}
-    >
+    // Focusable by scripts: it takes the focus of a row that is gone.
+    <section aria-label={caption} tabIndex={-1} className="relative outline-none lg:-mx-2">
       <table className="w-full border-separate border-spacing-0 text-left max-lg:block">
         <caption className="sr-only">{caption}</caption>
         <thead className="max-lg:sr-only">
           <tr>
             {headings.map((heading) =>
               "actions" in heading ? (
-                <th key={heading.actions} scope="col" className="border-b border-line">
+                <th key={heading.actions} scope="col" className={`border-b border-line px-2 ${top}`}>
                   <span className="sr-only">{heading.actions}</span>
+                  {heading.control}
                 </th>
               ) : (
                 <th
                   key={heading.label}
                   scope="col"
                   aria-sort={heading.sorting?.sorted}
-                  className={`border-b border-line px-2 py-2 text-xs font-medium text-muted first:pl-4 last:pr-4 ${heading.numeric ? "numeric text-right" : ""} ${sticky ? "bg-panel lg:sticky lg:top-0 lg:z-2" : ""}`}
+                  className={`border-b border-line px-2 py-2 text-xs font-medium text-muted ${heading.numeric ? "numeric text-right" : ""} ${top}`}
                 >
                   {heading.sorting ? <SortLink {...heading.sorting}>{heading.label}</SortLink> : heading.label}
                 </th>
@@ -75,37 +74,74 @@ export function TableRow(props: ComponentProps<"tr">) {
   return <tr {...props} className="row group" />
 }
 
-export const cellStyle = "cell"
+/**
+ * Where a value is in the two lines of a card, below 1024 px: the first line has `first` and, at its end, `end`. The others
+ * are in the second line, where numbers and `named` values have their label, and `rest` has the room that is left.
+ */
+export type Card = "first" | "end" | "rest" | "named" | "none"
 
 export function TableCell({
+  id,
   label,
   numeric = false,
   names = false,
   opens = false,
+  card,
   className = "",
   children,
 }: Heading & {
+  id?: string | undefined
   names?: boolean
   opens?: boolean
+  card?: Card | undefined
   className?: string
   children: ReactNode
 }) {
   const Cell = names ? "th" : "td"
   return (
     <Cell
+      id={id}
       data-label={label}
       data-opens={opens || undefined}
+      data-card={card}
       scope={names ? "row" : undefined}
-      className={[cellStyle, numeric && "numeric", className].filter(Boolean).join(" ")}
+      className={["cell", numeric && "numeric", className].filter(Boolean).join(" ")}
     >
       {children}
     </Cell>
   )
 }
 
+/** @param card "end" for a single button */
+export function RowActions({ card, children }: { card?: "end"; children: ReactNode }) {
+  return (
+    <td data-card={card} className="cell actions">
+      <div>{children}</div>
+    </td>
+  )
+}
+
+/** @param danger for an action that takes something away */
+export function RowButton({ danger = false, ...button }: ComponentProps<"button"> & { danger?: boolean }) {
+  return (
+    <Button
+      kind={danger ? "danger-quiet" : "quiet"}
+      type="submit"
+      className="max-lg:grow max-lg:border max-lg:border-line lg:h-7 lg:px-2"
+      {...button}
+    />
+  )
+}
+
+/** Describes the buttons of a row. */
+export function rowId(key: string): string {
+  return `row-${key}`
+}
+
 export type TableColumn<Row> = Heading & {
   cell: (row: Row) => ReactNode
   opens?: boolean
+  card?: Card
   className?: string
 }
 
@@ -114,22 +150,34 @@ export function RowsTable<Row>({
   rows,
   keyOf,
   headings = columns.map(({ label, numeric = false }) => ({ label, numeric })),
+  first,
+  last,
   ...table
 }: Omit<ComponentProps<typeof Table>, "headings" | "children"> & {
   columns: readonly TableColumn<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
   headings?: ComponentProps<typeof Table>["headings"]
+  /** Cells before and after the columns. */
+  first?: ((row: Row) => ReactNode) | undefined
+  last?: ((row: Row) => ReactNode) | undefined
 }) {
   return (
     <Table headings={headings} {...table}>
       {rows.map((row) => (
         <TableRow key={keyOf(row)}>
+          {first?.(row)}
           {columns.map(({ cell, ...column }, index) => (
-            <TableCell key={column.label} names={index === 0} {...column}>
+            <TableCell
+              key={column.label}
+              id={last && index === 0 ? rowId(keyOf(row)) : undefined}
+              names={index === 0}
+              {...column}
+            >
               {cell(row)}
             </TableCell>
           ))}
+          {last?.(row)}
         </TableRow>
       ))}
     </Table>

@@ -7,7 +7,7 @@ export function Untrusted({ children }: { children: string }) {
 
 export function UntrustedStrong({ children }: { children: string }) {
   return (
-    <strong className="font-semibold wrap-anywhere">
+    <strong className="font-semibold text-ink wrap-anywhere">
       <Untrusted>{children}</Untrusted>
     </strong>
   )

@@ -3,12 +3,16 @@ import { emailParameter } from "@/lib/platform/email/address"
 import { db } from "@/lib/platform/postgres/prisma"
 import { search, type Term } from "@/lib/platform/postgres/search"
 
-export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
+export async function accountsOf(ids: readonly string[]): Promise<Map<string, { email: string; name: string }>> {
   const accounts = await db().user.findMany({
     where: { id: { in: ids.filter(isUuid) } },
-    select: { id: true, email: true },
+    select: { id: true, email: true, name: true },
   })
-  return new Map(accounts.map(({ id, email }) => [id, email]))
+  return new Map(accounts.map(({ id, ...account }) => [id, account]))
+}
+
+export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
+  return new Map([...(await accountsOf(ids))].map(([id, { email }]) => [id, email]))
 }
 
 export async function findIdByEmail(typed: string): Promise<string | undefined> {

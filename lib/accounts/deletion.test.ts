@@ -9,7 +9,6 @@ import { signInWithPassword } from "@/lib/sign-in/sign-in"
 import { cheapHashOf, createUser, createViewer, withoutTriggers } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import {
-  dueDeletions,
   hasJustReturned,
   isRestorable,
   requestDeletion,
@@ -217,13 +216,6 @@ test("only an account that has recently restored itself is told that signing in 
     [user.id],
   )
   expect(await hasJustReturned(user.id as OwnerId)).toBe(false)
-})
-
-test("scheduled deletions are distinguished from deletions that have started, and from other accounts", async () => {
-  const [due, started, other] = [await leaver(), await leaver(), await createUser()]
-  await db().accountDeletion.update({ where: { userId: started.id }, data: { startedAt: new Date() } })
-  const { dueAt } = (await deletionOf(due.id)) ?? {}
-  expect(await dueDeletions([due.id, started.id, other.id])).toEqual(new Map([[due.id, dueAt]]))
 })
 
 /** The link that undoes a change of the account's address. */

@@ -126,9 +126,3 @@ export function findDeletion(userId: string): Prisma.PrismaPromise<Deletion | nu
   const select = { dueAt: true, undoable: true, startedAt: true } as const
   return db().accountDeletion.findUnique({ where: { userId }, select })
 }
-
-export async function dueDeletions(userIds: readonly string[]): Promise<Map<string, Date>> {
-  const where = { userId: { in: [...userIds] }, startedAt: null }
-  const found = await db().accountDeletion.findMany({ where, select: { userId: true, dueAt: true } })
-  return new Map(found.map(({ userId, dueAt }) => [userId, dueAt]))
-}

@@ -241,8 +241,8 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   },
   "api_key.revoked": async () =>
     revokeKeyOfAccount((await account("owner")).id, { id: (await key()).id, reason: "leaked" }),
-  "feedback.reviewed": async () => changeFeedback("review", (await account("owner")).id, await feedback()),
-  "feedback.resolved": async () => changeFeedback("resolve", (await account("owner")).id, await feedback()),
+  "feedback.reviewed": async () => changeFeedback("review", (await account("owner")).id, [await feedback()]),
+  "feedback.resolved": async () => changeFeedback("resolve", (await account("owner")).id, [await feedback()]),
   "feedback.replied": async () => {
     Object.assign(env(), { DEMO: "on" })
     const form = { id: await feedback(), requestId: randomUUID(), reply: `Thank you ${marker}` }
@@ -250,7 +250,7 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   },
   "waitlist.invited": async () => {
     Object.assign(env(), { DEMO: "on" })
-    return invite((await account("owner")).id, (await waitlistEntry()).id)
+    return invite((await account("owner")).id, [(await waitlistEntry()).id])
   },
   "database.restored": () => db().$transaction((transaction) => afterRestore(transaction, {})),
 }
@@ -263,7 +263,7 @@ afterEach(() => {
 test("the target of an entry is found for any spelling of the id in the form", async () => {
   Object.assign(env(), { DEMO: "on" })
   const [actor, { id }] = [await account("owner"), await waitlistEntry()]
-  expect(await invite(actor.id, id.toUpperCase())).toMatchObject({ ok: true, invited: true })
+  expect(await invite(actor.id, [id.toUpperCase()])).toMatchObject({ ok: true, invited: [expect.any(String)] })
   expect(await db().auditEntry.count({ where: { targetId: id } })).toBe(1)
 })
 

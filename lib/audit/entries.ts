@@ -71,13 +71,18 @@ export function logAuditEntries(): void {
   singletons.auditEntriesLogged = true
 }
 
-/** In the transaction of the action: both are committed or neither. A form can spell an id in upper case. */
-export async function audit(transaction: Pick<Transaction, "auditEntry">, record: AuditRecord): Promise<void> {
-  const { actorId, action, targetType, details } = record
-  const targetId = record.targetId.toLowerCase()
-  const { id } = await transaction.auditEntry.create({ data: { ...record, targetId }, select: { id: true } })
+/**
+ * In the transaction of the action: both are committed or neither. A form can spell an id in upper case. Several records
+ * are one statement, because a transaction has five seconds.
+ */
+export async function audit(transaction: Pick<Transaction, "auditEntry">, ...records: AuditRecord[]): Promise<void> {
+  if (records.length === 0) return
+  const data = records.map((record) => ({ ...record, targetId: record.targetId.toLowerCase() }))
+  const entries = await transaction.auditEntry.createManyAndReturn({ data })
   if (!singletons.auditEntriesLogged) return
-  // Before the commit: a committed and later lost entry always has its line.
-  const role = action === "user.role_changed" ? String(details?.to) : undefined
-  log().info(signed("audited", { entryId: id, action, actorId, targetType, targetId, role }), "audited")
+  for (const { id: entryId, action, actorId, targetType, targetId, details } of entries) {
+    // Before the commit: a committed and later lost entry always has its line.
+    const role = action === "user.role_changed" ? String((details as AuditRecord["details"])?.to) : undefined
+    log().info(signed("audited", { entryId, action, actorId, targetType, targetId, role }), "audited")
+  }
 }

@@ -11,7 +11,7 @@ import {
   type NewKey,
   type NotIssued,
   newKeyForms,
-  revokeKey,
+  revokeKeys,
 } from "@/lib/keys/mutations"
 import { notifyOwnersOfNewKey } from "@/lib/keys/owner-notices"
 import { type Rotation, rotateKey, rotationForm } from "@/lib/keys/rotation"
@@ -20,7 +20,7 @@ import { startOf } from "@/lib/keys/secret"
 import { sendEmail } from "@/lib/platform/email/send"
 import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { isWithin } from "@/lib/platform/rate-limit/ip-address"
-import { hidden } from "@/lib/platform/schemas/form-fields"
+import { rowIds } from "@/lib/platform/schemas/form-fields"
 import { absoluteTime } from "@/lib/platform/text/format-time"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -178,7 +178,7 @@ export const reasonField = z.enum(Object.keys(revocationReasons) as [RevocationR
   error: "Choose a reason.",
 })
 
-const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField, replaced: z.string() })
+const revocation = z.object({ id: rowIds, reason: reasonField, replaced: z.string() })
 
 export function revokeKeyForm(surface: Surface) {
   const { issuePermission, page } = kinds[surface]
@@ -187,12 +187,15 @@ export function revokeKeyForm(surface: Surface) {
     permission: issuePermission,
     fresh: false,
     act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
-      const result = await revokeKey(surface, viewer, form)
+      const { id: ids, reason, replaced } = form
+      const result = await revokeKeys(surface, viewer, { ids, reason, replaced })
       if (!result.ok) return refused("This key is not on this page. Reload the page to see the current list.")
-      const { name, owner, revoked } = result
-      if (revoked.length > 0) after(() => sendEmail(owner, "keys_revoked", { keys: revoked }))
+      for (const { owner, keys } of result.revoked) after(() => sendEmail(owner, "keys_revoked", { keys }))
       revalidatePath(page)
-      return done(revokedMessage(name, form, `${page}/${form.id}`, revoked.length > 1))
+      const count = result.revoked.reduce((total, { keys }) => total + keys.length, 0)
+      const [name, ...others] = result.names
+      if (others.length > 0) return done<Message>(`${count} keys are revoked.`)
+      return done(revokedMessage(name, form, `${page}/${ids[0]}`, count > 1))
     },
   }
 }

@@ -19,8 +19,8 @@ import {
   maxLiveKeys,
   type NewKey,
   newKeyForms,
-  revokeKey,
   revokeKeyOfAccount,
+  revokeKeys,
   revokeKeysOf,
 } from "./mutations"
 import { rotateKey } from "./rotation"
@@ -94,15 +94,23 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     const { key } = await createKey({ user, surface })
     const other = surface === "admin" ? "user" : "admin"
     const viewer = viewerOf(user)
-    expect(await revokeKey(other, viewer, { id: key.id, reason: "leaked" })).toEqual({ ok: false, reason: "not_found" })
-    const named = { ok: true, name: key.name, owner: { id, email: user.email } }
-    expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({
+    expect(await revokeKeys(other, viewer, { ids: [key.id], reason: "leaked" })).toEqual({
+      ok: false,
+      reason: "not_found",
+    })
+    const named = { ok: true, names: [key.name] }
+    expect(await revokeKeys(surface, viewer, { ids: [key.id], reason: "leaked" })).toEqual({
       ...named,
-      revoked: [{ id: key.id, surface, name: key.name, start: key.start }],
+      revoked: [
+        {
+          owner: { id, email: user.email },
+          keys: [{ id: key.id, surface, name: key.name, start: key.start, ownerId: id }],
+        },
+      ],
     })
     const { revokedAt, revokedById, revocationReason } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect([revokedById, revocationReason]).toEqual([id, "leaked"])
-    expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({ ...named, revoked: [] })
+    expect(await revokeKeys(surface, viewer, { ids: [key.id], reason: "leaked" })).toEqual({ ...named, revoked: [] })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
     const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
     expect(entries).toMatchObject([
@@ -127,7 +135,7 @@ test.each<[Role, Surface, Role, "sees" | "does not see"]>([
     const [own, { key }] = [await createKey({ user: viewer, surface }), await createKey({ user, surface })]
     const listed = (await listKeys(surface, viewer)).map(({ id }) => id)
     expect([listed.includes(own.key.id), listed.includes(key.id)]).toEqual([true, expected === "sees"])
-    expect((await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).ok).toBe(expected === "sees")
+    expect((await revokeKeys(surface, viewer, { ids: [key.id], reason: "leaked" })).ok).toBe(expected === "sees")
     const { revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect(revokedById).toBe(expected === "sees" ? viewer.id : null)
   },
@@ -278,9 +286,9 @@ test("creating keys is rate limited, revoking is not", async () => {
     retryAfterSeconds: expect.any(Number),
   })
   expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
-  expect(await revokeKey("user", viewer, { id: issued.id, reason: "other" })).toMatchObject({
+  expect(await revokeKeys("user", viewer, { ids: [issued.id], reason: "other" })).toMatchObject({
     ok: true,
-    revoked: [{ name: "Nightly report" }],
+    revoked: [{ keys: [{ name: "Nightly report" }] }],
   })
 })
 
@@ -313,12 +321,37 @@ test("the key that a revoked key had replaced is revoked with it on request, and
   const [[first, kept], [second, replaced]] = [await rotated(), await rotated()]
   const [third] = await rotated({ createdAt: new Date(0), expiresAt: new Date(1) })
   const revoke = (id: string, replaced: string) =>
-    revokeKey("user", viewerOf(user), { id, reason: "not_needed", replaced })
-  expect(await revoke(first, "")).toMatchObject({ revoked: [{ id: first }] })
-  const { revoked } = { revoked: [], ...(await revoke(second, "revoke")) } as { revoked: { id: string }[] }
-  expect(revoked.map(({ id }) => id).sort()).toEqual([second, replaced].sort())
-  expect(await revoke(third, "revoke")).toMatchObject({ revoked: [{ id: third }] })
+    idsOf(revokeKeys("user", viewerOf(user), { ids: [id], reason: "not_needed", replaced }))
+  expect(await revoke(first, "")).toEqual([first])
+  expect((await revoke(second, "revoke")).sort()).toEqual([second, replaced].sort())
+  expect(await revoke(third, "revoke")).toEqual([third])
   expect((await db().apiKey.findUniqueOrThrow({ where: { id: kept } })).revokedAt).toBeNull()
+})
+
+async function idsOf(result: ReturnType<typeof revokeKeys>): Promise<string[]> {
+  const revoked = { revoked: [], ...(await result) }.revoked as { keys: { id: string }[] }[]
+  return revoked.flatMap(({ keys }) => keys.map(({ id }) => id))
+}
+
+test("keys of several accounts are revoked at once and grouped by owner, each is audited, and keys out of reach stay", async () => {
+  const viewer = viewerOf(await createUser({ role: "admin" }))
+  const [analyst, owner] = [await createUser({ role: "analyst" }), await createUser({ role: "owner" })]
+  const keyOf = async (user: { id: string }) => (await createKey({ user, surface: "admin" })).key.id
+  const [own, first, second, beyond] = [
+    await keyOf(viewer),
+    await keyOf(analyst),
+    await keyOf(analyst),
+    await keyOf(owner),
+  ]
+  const ids = [own, first, second, beyond, randomUUID()]
+  const result = await revokeKeys("admin", viewer, { ids, reason: "left_team" })
+  const grouped = result.ok ? result.revoked.map(({ owner, keys }) => [owner.id, keys.map(({ id }) => id).sort()]) : []
+  expect(grouped.sort()).toEqual([[viewer.id, [own]] as const, [analyst.id, [first, second].sort()] as const].sort())
+  const audited = await db().auditEntry.findMany({ where: { targetId: { in: ids } } })
+  expect(audited.map(({ targetId, actorId }) => [targetId, actorId]).sort()).toEqual(
+    [own, first, second].map((id) => [id, viewer.id]).sort(),
+  )
+  expect((await db().apiKey.findUniqueOrThrow({ where: { id: beyond } })).revokedAt).toBeNull()
 })
 
 test("keys that are not revoked are listed before revoked keys", async () => {

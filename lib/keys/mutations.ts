@@ -2,7 +2,7 @@ import { z } from "zod"
 import { Prisma } from "@/generated/prisma/client"
 import { asManager, type OutOfReach } from "@/lib/accounts/mutations"
 import { audit } from "@/lib/audit/entries"
-import { lockViewer } from "@/lib/authority/authority"
+import { idIn, lockViewer } from "@/lib/authority/authority"
 import type { Owner, OwnerId } from "@/lib/authority/owner"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
@@ -135,29 +135,41 @@ export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scop
   return Object.fromEntries(Object.entries(columns).filter(isKept)) as Partial<Columns>
 }
 
-export type RevokedKey = { id: string; surface: Surface; name: string; start: string }
+export type RevokedKey = { id: string; surface: Surface; name: string; start: string; ownerId: string }
 
 type RevokeResult =
-  | { ok: true; name: string; owner: { id: string; email: string }; revoked: RevokedKey[] }
+  | {
+      ok: true
+      /** The keys of the form, whether it revoked them or they were revoked before. */
+      names: [string, ...string[]]
+      revoked: { owner: { id: string; email: string }; keys: RevokedKey[] }[]
+    }
   | { ok: false; reason: "not_found" }
 
-/** With `replaced`, the key that it replaced is revoked too, if that one still works. */
-export async function revokeKey(
+/** With `replaced`, the keys that they replaced are revoked too, if those still work. */
+export async function revokeKeys(
   surface: Surface,
   viewer: Owner,
-  { id, reason, replaced = "" }: { id: string; reason: RevocationReason; replaced?: string },
+  { ids, reason, replaced = "" }: { ids: readonly string[]; reason: RevocationReason; replaced?: string },
 ): Promise<RevokeResult> {
   return db().$transaction(async (transaction): Promise<RevokeResult> => {
-    const key = await transaction.apiKey.findFirst({
-      where: { id, ...keysWithin(surface, viewer) },
-      include: { user: { select: { id: true, email: true } } },
+    const found = await transaction.apiKey.findMany({
+      where: { id: { in: [...ids] }, ...keysWithin(surface, viewer) },
+      select: { id: true, name: true, user: { select: { id: true, email: true } } },
     })
-    if (!key) return { ok: false, reason: "not_found" }
-    const { name, user: owner } = key
+    const [first, ...others] = found.map(({ name }) => name)
+    if (first === undefined) return { ok: false, reason: "not_found" }
+    const keyIds = found.map(({ id }) => id)
     const which = replaced
-      ? Prisma.sql`(id = ${id}::uuid OR successor_id = ${id}::uuid AND ${notExpired})`
-      : Prisma.sql`id = ${id}::uuid`
-    return { ok: true, name, owner, revoked: await revoke(transaction, viewer.id, owner.id, which, reason) }
+      ? Prisma.sql`(${idIn(...keyIds)} OR successor_id = ANY (${keyIds}::uuid[]) AND ${notExpired})`
+      : idIn(...keyIds)
+    const owners = new Map(found.map(({ user }) => [user.id, user]))
+    const keys = await revoke(transaction, viewer.id, [...owners.keys()], which, reason)
+    const revoked = [...owners.values()].flatMap((owner) => {
+      const own = keys.filter(({ ownerId }) => ownerId === owner.id)
+      return own.length > 0 ? [{ owner, keys: own }] : []
+    })
+    return { ok: true, names: [first, ...others], revoked }
   })
 }
 
@@ -175,7 +187,7 @@ export function revokeKeysOf(
   which = notExpired,
 ): Promise<AccountRevocation> {
   return asManager(actorId, userId, async (transaction, { target: owner }): Promise<AccountRevocation> => {
-    return { ok: true, owner, keys: await revoke(transaction, actorId, userId, which, reason) }
+    return { ok: true, owner, keys: await revoke(transaction, actorId, [userId], which, reason) }
   })
 }
 
@@ -192,19 +204,27 @@ export async function revokeKeyOfAccount(
 export async function revoke(
   transaction: Transaction,
   actorId: OwnerId | null,
-  ownerId: string,
+  ownerIds: readonly string[],
   which: Prisma.Sql,
   reason: RevocationReason,
   via: { via?: string } = {},
 ): Promise<RevokedKey[]> {
+  // In the order of ids, so that nothing can deadlock.
   const keys = await transaction.$queryRaw<RevokedKey[]>(Prisma.sql`
     UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid,
       revocation_reason = ${reason}::revocation_reason
-    WHERE user_id = ${ownerId}::uuid AND revoked_at IS NULL AND ${which}
-    RETURNING id, surface::text AS surface, name, start`)
-  for (const { id, surface, start } of keys) {
-    const details = { surface, start, ownerId, reason, ...via }
-    await audit(transaction, { actorId, action: "api_key.revoked", targetType: "api_key", targetId: id, details })
-  }
+    WHERE id IN (
+      SELECT id FROM api_keys WHERE user_id = ANY (${ownerIds}::uuid[]) AND revoked_at IS NULL AND ${which}
+      ORDER BY id FOR NO KEY UPDATE)
+    RETURNING id, surface::text AS surface, name, start, user_id AS "ownerId"`)
+  const about = { actorId, action: "api_key.revoked", targetType: "api_key" } as const
+  await audit(
+    transaction,
+    ...keys.map(({ id, surface, start, ownerId }) => ({
+      ...about,
+      targetId: id,
+      details: { surface, start, ownerId, reason, ...via },
+    })),
+  )
   return keys
 }

@@ -67,8 +67,8 @@ export function rotateKey(surface: Surface, viewer: Viewer, { id, requestId, gra
       details,
     })
     if (grace === "leaked") {
-      await revoke(transaction, viewer.id, viewer.id, Prisma.sql`id = ${id}::uuid`, "leaked")
-      if (works) await revoke(transaction, viewer.id, viewer.id, Prisma.sql`id = ${works.id}::uuid`, "other")
+      await revoke(transaction, viewer.id, [viewer.id], Prisma.sql`id = ${id}::uuid`, "leaked")
+      if (works) await revoke(transaction, viewer.id, [viewer.id], Prisma.sql`id = ${works.id}::uuid`, "other")
     }
     const oldWorksUntil = graces[grace].hours > 0 ? oldExpiresAt : null
     const mayRun = old.scopes.length === 0 || old.scopes.includes("run")

@@ -60,7 +60,7 @@ function revokeLeaked(id: string, ownerId: string): Promise<Leak | undefined> {
     // The lock under which keys are issued, rotated and changed.
     const [owner] = await lockAccounts(transaction, idIn(ownerId))
     const revokeWorking = (which: Prisma.Sql, reason: "leaked" | "other") =>
-      revoke(transaction, null, ownerId, Prisma.sql`${which} AND ${notExpired}`, reason, { via: "leak report" })
+      revoke(transaction, null, [ownerId], Prisma.sql`${which} AND ${notExpired}`, reason, { via: "leak report" })
     const [key] = await revokeWorking(Prisma.sql`id = ${id}::uuid`, "leaked")
     if (!key || !owner) return undefined
     const [predecessor] = await revokeWorking(Prisma.sql`successor_id = ${id}::uuid`, "other")

@@ -80,7 +80,7 @@ async function endKeys(userId: string): Promise<void> {
     id IN (SELECT id FROM api_keys WHERE user_id = ${userId}::uuid AND revoked_at IS NULL LIMIT ${batch})`
   for (let left = 1; left; ) {
     const revoked = await db().$transaction((transaction) =>
-      revoke(transaction, null, userId, some, "other", { via: "deletion" }),
+      revoke(transaction, null, [userId], some, "other", { via: "deletion" }),
     )
     left = revoked.length
   }

@@ -219,7 +219,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
   },
   feedback: {
     rows: ofUser,
-    file: { name: "feedback", about: "the feedback that you gave" },
+    file: { name: "feedback", about: "the feedback that you gave, with the last reply to each" },
     erasure: "columns",
     columns: {
       id: [own, id],
@@ -229,6 +229,9 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       status: [own, choice],
       created_at: [own, time],
       reply_id: [internal, id],
+      reply: [own, sql("CASE WHEN reply IS NOT NULL THEN 'Deleted' END")],
+      replied_by_id: [staff, id],
+      replied_at: [own, time],
     },
   },
   api_keys: {

@@ -135,7 +135,7 @@ async function revokeWorking(transaction: Transaction, which: "admin" | "all"): 
     SELECT DISTINCT user_id AS id FROM api_keys WHERE revoked_at IS NULL AND ${ofSurface}`
   let revoked = 0
   for (const { id } of owners) {
-    revoked += (await revoke(transaction, null, id, ofSurface, "other", { via })).length
+    revoked += (await revoke(transaction, null, [id], ofSurface, "other", { via })).length
   }
   return revoked
 }

@@ -4,7 +4,7 @@ import { changeRole, changeStatus } from "@/lib/accounts/mutations"
 import { addNote } from "@/lib/accounts/notes"
 import { auditActions } from "@/lib/audit/entries"
 import { grantCredits } from "@/lib/credits/mutations"
-import { issueKey, revokeKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
+import { issueKey, revokeKeyOfAccount, revokeKeys } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/platform/postgres/prisma"
 import { createAuditEntries, createKey, createSession, createViewer } from "@/tests/support/factories"
@@ -37,7 +37,7 @@ test("an account reads its own and its keys' events, the latest first, without t
   await auditSignOut(viewer.id)
   await endSessions(viewer.id, (await createSession(viewer)).id)
   const [own, leaked] = [await issue(viewer, "CI"), await issue(viewer, "Leaked")]
-  await revokeKey("user", viewer, { id: own, reason: "not_needed" })
+  await revokeKeys("user", viewer, { ids: [own], reason: "not_needed" })
   await revokeKeyOfAccount(staff.id, { id: leaked, reason: "leaked" })
   await changeRole(staff.id, viewer.id, "support")
   await changeStatus("ban", staff.id, viewer.id, marker)

@@ -29,10 +29,10 @@ test("an invitation is one email, is audited, and becomes joined with the accoun
   const [{ id, email }, actor, colleague] = [await waiting(), await staff(), await staff()]
   const results = await whileUncommitted(
     ["SELECT FROM waitlist_entries WHERE id = $1 FOR UPDATE", id],
-    () => invite(actor, id),
-    () => invite(colleague, id),
+    () => invite(actor, [id]),
+    () => invite(colleague, [id]),
   )
-  expect(results.map((result) => result.ok && result.invited)).toEqual([true, false])
+  expect(results.map((result) => result.ok && result.invited)).toEqual([[email], []])
   expect(await statusOf(id)).toEqual({ status: "invited", invitedAt: expect.any(Date) })
   expect(await db().email.findMany({ where: { to: email } })).toMatchObject([
     { template: "waitlist_invite", status: "sent" },
@@ -41,12 +41,12 @@ test("an invitation is one email, is audited, and becomes joined with the accoun
   expect(entries).toMatchObject([{ action: "waitlist.invited", actorId: actor, targetType: "waitlist_entry" }])
   await createAccount({ email, name: "Ann" })
   expect(await statusOf(id)).toMatchObject({ status: "joined" })
-  expect(await invite(actor, id)).toEqual({ ok: true, invited: false, email })
+  expect(await invite(actor, [id])).toEqual({ ok: true, invited: [], others: [email], notSent: [] })
 })
 
 test("an address whose invitation is not sent waits again, and no invitation is audited", async () => {
-  const { id } = await waiting()
-  expect(await invite(await staff(), id)).toEqual({ ok: false, reason: "not_sent" })
+  const { id, email } = await waiting()
+  expect(await invite(await staff(), [id])).toEqual({ ok: true, invited: [], others: [], notSent: [email] })
   expect(await statusOf(id)).toEqual({ status: "waiting", invitedAt: null })
   expect(await db().auditEntry.count({ where: { targetId: id } })).toBe(0)
 })
@@ -59,22 +59,39 @@ test("an address can be invited again a day later, also if the first email was l
     return invitedAt
   }
   const yesterday = await invitedAgo(25)
-  expect(await invite(actor, id)).toEqual({ ok: false, reason: "not_sent" })
+  expect(await invite(actor, [id])).toEqual({ ok: true, invited: [], others: [], notSent: [email] })
   expect(await statusOf(id)).toEqual({ status: "invited", invitedAt: yesterday })
   Object.assign(env(), { DEMO: "on" })
   await invitedAgo(23)
-  expect(await invite(actor, id)).toEqual({ ok: true, invited: false, email })
+  expect(await invite(actor, [id])).toEqual({ ok: true, invited: [], others: [email], notSent: [] })
   await invitedAgo(25)
-  expect(await invite(actor, id)).toEqual({ ok: true, invited: true, email })
-  expect(await invite(actor, id)).toEqual({ ok: true, invited: false, email })
+  expect(await invite(actor, [id])).toEqual({ ok: true, invited: [email], others: [], notSent: [] })
+  expect(await invite(actor, [id])).toEqual({ ok: true, invited: [], others: [email], notSent: [] })
+})
+
+test("several addresses are invited at once, each with its email and audit entry, and entries that are not due are named", async () => {
+  Object.assign(env(), { DEMO: "on" })
+  const [actor, ...entries] = [await staff(), await waiting(), await waiting(), await waiting()]
+  const joined = await waiting()
+  await db().waitlistEntry.update({ where: { id: joined.id }, data: { status: "joined" } })
+  const result = await invite(actor, [...entries.map(({ id }) => id), joined.id, randomUUID()])
+  const emails = entries.map(({ email }) => email).sort()
+  expect(result).toMatchObject({ ok: true, others: [joined.email], notSent: [] })
+  expect(result.ok && [...result.invited].sort()).toEqual(emails)
+  const sent = await db().email.findMany({ where: { to: { in: [...emails, joined.email] } } })
+  expect(sent.map(({ to }) => to).sort()).toEqual(emails)
+  const audited = await db().auditEntry.findMany({ where: { targetId: { in: entries.map(({ id }) => id) } } })
+  expect(audited.map(({ action, actorId }) => [action, actorId])).toEqual(
+    entries.map(() => ["waitlist.invited", actor]),
+  )
 })
 
 test("staff who have lost the permission or are banned invite nobody, and an unknown entry is refused", async () => {
   const { id } = await waiting()
   const banned = await createUser({ role: "support", status: "banned" })
   for (const actor of [await staff("analyst"), banned.id as OwnerId]) {
-    expect(await invite(actor, id)).toEqual({ ok: false, reason: "not_permitted" })
+    expect(await invite(actor, [id])).toEqual({ ok: false, reason: "not_permitted" })
   }
   expect(await statusOf(id)).toMatchObject({ status: "waiting" })
-  expect(await invite(await staff(), randomUUID())).toEqual({ ok: false, reason: "not_found" })
+  expect(await invite(await staff(), [randomUUID()])).toEqual({ ok: false, reason: "not_found" })
 })

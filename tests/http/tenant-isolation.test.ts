@@ -76,6 +76,7 @@ const shown: Record<string, string> = {
   "emails.subject": "owner admin analyst support",
   "emails.error": "owner admin analyst support",
   "feedback.message": "owner admin analyst support",
+  "feedback.reply": "owner admin analyst support",
   "waitlist_entries.email": "owner admin analyst support",
   "waitlist_entries.note": "owner admin analyst support",
   "waitlist_entries.source": "owner admin analyst support",
@@ -225,7 +226,9 @@ async function createMarked() {
   })
   const authorId = (await createUser({ role: "admin" })).id
   await db().accountNote.create({ data: { id: randomUUID(), userId, authorId, text: m("account_notes.text") } })
-  const feedback = await db().feedback.create({ data: { userId, rating: 1, message: m("feedback.message") } })
+  const feedback = await db().feedback.create({
+    data: { userId, rating: 1, message: m("feedback.message"), reply: m("feedback.reply"), repliedAt: new Date() },
+  })
   const waiting = await db().waitlistEntry.create({
     data: {
       email: m("waitlist_entries.email"),

@@ -209,7 +209,9 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
   await db().accountNote.create({
     data: { id: randomUUID(), userId, authorId: staff.id, text: mark("account_notes.text") },
   })
-  await db().feedback.create({ data: { userId, rating: 2, message: mark("feedback.message") } })
+  await db().feedback.create({
+    data: { userId, rating: 2, message: mark("feedback.message"), reply: mark("feedback.reply") },
+  })
   const note = mark("waitlist_entries.note")
   await db().waitlistEntry.create({ data: { email, note, source: "blog", status: "joined" } })
   await insertYourRow(userId, mark)

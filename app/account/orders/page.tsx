@@ -27,9 +27,9 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
         download="/account/csv/orders"
         filters={GET.endpoint.filters}
         columns={[
-          { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
+          { label: "Description", card: "first", cell: ({ description }) => <Text>{description}</Text> },
           { label: "Status", cell: ({ status }) => <Status value={status} /> },
-          { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
+          { label: "Amount", numeric: true, card: "end", cell: (order) => <Money {...order} /> },
           {
             label: "Refunded",
             numeric: true,
@@ -42,7 +42,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
             cell: ({ credits, paidAt }) => (paidAt !== null && credits > 0 ? <Count value={credits} /> : <None />),
           },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
-          { label: "Paid", cell: ({ paidAt }) => <Day at={paidAt} /> },
+          { label: "Paid", card: "none", cell: ({ paidAt }) => <Day at={paidAt} /> },
         ]}
         listing={listing}
         empty={<NoOrders />}

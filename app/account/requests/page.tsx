@@ -40,13 +40,13 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
         known={{ choices: choicesOf(keys, seen) }}
         columns={[
           { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { label: "Key", opens: true, cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
-          { label: "Request", cell: (row) => <Request {...row} /> },
-          { label: "Status", cell: (row) => <Outcome {...row} /> },
-          { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+          { label: "Key", opens: true, card: "rest", cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
+          { label: "Request", card: "first", cell: (row) => <Request {...row} /> },
+          { label: "Status", card: "end", cell: (row) => <Outcome {...row} /> },
+          { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
           { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
-          { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
-          { label: "From", cell: (row) => <Sender {...row} /> },
+          { label: "ms", numeric: true, card: "none", cell: ({ ms }) => <Count value={ms} /> },
+          { label: "From", card: "none", cell: (row) => <Sender {...row} /> },
         ]}
         listing={listing}
         empty={<NoRequests />}

@@ -1,13 +1,11 @@
-import { None } from "@/components/list/cells"
+import { Moment, None } from "@/components/list/cells"
 import { EmptyState } from "@/components/ui/empty-state"
 import { TableCell, TableRow } from "@/components/ui/table"
-import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
 import type { Activity } from "@/lib/sign-in/activity"
 import { FoldedTable } from "./folded-table"
 
 export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
-  const now = new Date()
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <h2 className="text-base font-semibold">Recent activity</h2>
@@ -17,7 +15,7 @@ export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
         <FoldedTable
           caption="Recent activity"
           others="Earlier activity"
-          headings={[{ label: "Activity" }, { label: "IP address" }, { label: "Time" }]}
+          headings={[{ label: "Activity" }, { label: "IP address" }, { label: "Time (UTC)" }]}
           rows={entries.map(({ id, sentence, address, createdAt }) => (
             <TableRow key={id}>
               <TableCell label="Activity" names className="wrap-anywhere">
@@ -26,8 +24,8 @@ export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
               <TableCell label="IP address" className="text-muted">
                 {address ?? <None />}
               </TableCell>
-              <TableCell label="Time" className="text-muted">
-                <RelativeTime date={createdAt} now={now} />
+              <TableCell label="Time (UTC)" className="text-muted">
+                <Moment at={createdAt.toISOString()} />
               </TableCell>
             </TableRow>
           ))}

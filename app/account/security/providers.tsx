@@ -1,9 +1,8 @@
 import type { ReactNode } from "react"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
-import { Button } from "@/components/ui/button"
+import { Day } from "@/components/list/cells"
 import { Notice } from "@/components/ui/notice"
-import { cellStyle, Table, TableCell, TableRow } from "@/components/ui/table"
-import { RelativeTime } from "@/components/values/relative-time"
+import { RowActions, RowButton, Table, TableCell, TableRow } from "@/components/ui/table"
 import type { WaysIn } from "@/lib/sign-in/providers/provider-accounts"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
 import { ProviderButtons } from "./provider-buttons"
@@ -48,7 +47,6 @@ export function Providers({
 }) {
   const { hasPassword, providers: connected } = ways
   const available = socialProviders()
-  const now = new Date()
   const outcome = outcomes.get(query.connection)
   const connecting = available.find(({ id }) => id === query.connect)
   const disconnecting = connected.find(({ id }) => id === query.disconnect)
@@ -80,23 +78,17 @@ export function Providers({
               name={name}
               status={
                 <span>
-                  Connected <RelativeTime date={createdAt} now={now} />
+                  Connected <Day at={createdAt.toISOString()} />
                   {isLast && (passkeys > 0 ? "; your only other sign-in method" : "; your only sign-in method")}
                 </span>
               }
-              button={isLast ? undefined : { name: "disconnect", kind: "danger-quiet", text: "Disconnect" }}
+              button={isLast ? undefined : { name: "disconnect", text: "Disconnect" }}
             />
           ))}
           {available
             .filter(({ id }) => !connected.some(({ provider }) => provider === id))
             .map(({ id, name }) => (
-              <Row
-                key={id}
-                id={id}
-                name={name}
-                status="Not connected"
-                button={{ name: "connect", kind: "plain", text: "Connect" }}
-              />
+              <Row key={id} id={id} name={name} status="Not connected" button={{ name: "connect", text: "Connect" }} />
             ))}
         </Table>
       </ProviderButtons>
@@ -113,7 +105,7 @@ function Row({
   id: string
   name: string
   status: ReactNode
-  button?: { name: "connect" | "disconnect"; kind: "plain" | "danger-quiet"; text: string } | undefined
+  button?: { name: "connect" | "disconnect"; text: string } | undefined
 }) {
   return (
     <TableRow>
@@ -125,20 +117,13 @@ function Row({
       <TableCell label="Status" className="text-muted">
         {status}
       </TableCell>
-      <td className={`${cellStyle} text-right max-lg:ml-auto lg:pr-1.5`}>
+      <RowActions>
         {button && (
-          <Button
-            kind={button.kind}
-            type="submit"
-            name={button.name}
-            value={id}
-            aria-describedby={`way-${id}`}
-            className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
-          >
+          <RowButton danger={button.name === "disconnect"} name={button.name} value={id} aria-describedby={`way-${id}`}>
             {button.text}
-          </Button>
+          </RowButton>
         )}
-      </td>
+      </RowActions>
     </TableRow>
   )
 }

@@ -1,7 +1,8 @@
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { Day } from "@/components/list/cells"
 import { Button } from "@/components/ui/button"
 import { StatusBadge } from "@/components/ui/status-badge"
-import { cellStyle, TableCell, TableRow } from "@/components/ui/table"
+import { RowActions, RowButton, TableCell, TableRow } from "@/components/ui/table"
 import { RelativeTime } from "@/components/values/relative-time"
 import { signInWords } from "@/lib/sign-in/providers/providers"
 import type { ListedSession } from "@/lib/sign-in/session-rows"
@@ -76,26 +77,19 @@ function SessionRow({ session, now }: { session: ListedSession; now: Date }) {
       </TableCell>
       <TableCell label="Signed in" className="text-muted">
         <span>
-          <RelativeTime date={createdAt} now={now} />, by {signInWords(via, factor)}
+          <Day at={createdAt.toISOString()} />, by {signInWords(via, factor)}
         </span>
       </TableCell>
       <TableCell label="Last seen" className="text-muted">
         {current ? "now" : <RelativeTime date={lastSeenAt} now={now} />}
       </TableCell>
-      <td className={`${cellStyle} text-right max-lg:ml-auto lg:pr-1.5`}>
+      <RowActions>
         {!current && (
-          <Button
-            kind="danger-quiet"
-            type="submit"
-            name="end"
-            value={id}
-            aria-describedby={`session-${id}`}
-            className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
-          >
+          <RowButton danger name="end" value={id} aria-describedby={`session-${id}`}>
             Sign out
-          </Button>
+          </RowButton>
         )}
-      </td>
+      </RowActions>
     </TableRow>
   )
 }

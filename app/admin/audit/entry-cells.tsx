@@ -12,7 +12,7 @@ export function Action(entry: { action: string; details?: unknown }) {
   return (
     <div className="lg:min-w-40">
       <Untrusted>{sentenceInLog(entry)}</Untrusted>
-      <code className="block font-mono text-xs text-muted">{entry.action}</code>
+      <code className="block font-mono text-xs text-muted max-lg:hidden">{entry.action}</code>
     </div>
   )
 }
@@ -40,6 +40,7 @@ function Key({ id, keys }: { id: string; keys: Related["keys"] }) {
 
 const linkStyle = "underline decoration-line underline-offset-2 hover:decoration-current"
 
+/** Two lines: of more details, the second one has the number of the others. */
 const inView = 2
 
 export function Details({ value, related }: { value: unknown; related: Related }) {
@@ -55,10 +56,11 @@ export function Details({ value, related }: { value: unknown; related: Related }
   const pairs = given.sort(
     ([one, value], [other, another]) => Number(value === null) - Number(another === null) || rank(one) - rank(other),
   )
-  const rest = pairs.slice(inView)
+  const shown = pairs.slice(0, pairs.length > inView ? inView - 1 : inView)
+  const rest = pairs.slice(shown.length)
   return (
-    <div className="grid justify-items-start gap-0.5 text-xs lg:min-w-52">
-      <Pairs pairs={pairs.slice(0, inView)} related={related} />
+    <div className="grid justify-items-start text-xs max-lg:flex max-lg:flex-wrap max-lg:gap-x-3 lg:min-w-52">
+      <Pairs pairs={shown} related={related} />
       {rest.length > 0 && (
         <details className="group/details">
           <summary className="cursor-pointer text-muted hover:text-ink">
@@ -75,7 +77,7 @@ export function Details({ value, related }: { value: unknown; related: Related }
 
 function Pairs({ pairs, related }: { pairs: readonly (readonly [string, unknown])[]; related: Related }) {
   return (
-    <dl className="grid gap-0.5">
+    <dl className="grid max-lg:flex max-lg:flex-wrap max-lg:gap-x-3">
       {pairs.map(([name, value]) => (
         <div key={name} className="flex flex-wrap gap-x-1.5">
           <dt className="text-muted">{Object.hasOwn(labels, name) ? labels[name] : name}</dt>

@@ -19,18 +19,24 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
       loadRelated={relate}
       columns={[
         { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { label: "Action", cell: (row) => <Action {...row} /> },
+        { label: "Action", card: "first", cell: (row) => <Action {...row} /> },
         {
           label: "Actor",
+          card: "rest",
           opens: true,
           cell: ({ actorId, ...entry }, account) => (actorId ? account(actorId) : actorWithoutAccount(entry)),
         },
         {
           label: "Target",
+          card: "rest",
           cell: ({ targetType, targetId }, account, related) =>
             targetType === "user" ? account(targetId) : <Target type={targetType} id={targetId} related={related} />,
         },
-        { label: "Details", cell: ({ details }, _, related) => <Details value={details} related={related} /> },
+        {
+          label: "Details",
+          className: "max-lg:basis-full! max-lg:whitespace-normal!",
+          cell: ({ details }, _, related) => <Details value={details} related={related} />,
+        },
       ]}
     />
   )

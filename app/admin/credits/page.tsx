@@ -1,7 +1,8 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/credits/route"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { Count, Day, Text } from "@/components/list/cells"
+import { Count, Day, SignedCount, Text } from "@/components/list/cells"
+import { inWords } from "@/lib/platform/text/words"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -14,12 +15,17 @@ export default function CreditsPage({ searchParams }: PageProps<"/admin/credits"
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "No.", numeric: true, cell: ({ seq }) => <Count value={seq} /> },
-        { label: "Type", cell: ({ kind }) => kind },
-        { label: "Amount", numeric: true, cell: ({ amount }) => <Count value={amount} /> },
-        { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
-        { label: "Reason", cell: ({ reason }) => <Text>{reason}</Text> },
+        { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
+        { label: "No.", numeric: true, card: "none", cell: ({ seq }) => <Count value={seq} /> },
+        { label: "Type", cell: ({ kind }) => inWords(kind) },
+        { label: "Amount", numeric: true, card: "end", cell: ({ amount }) => <SignedCount value={amount} /> },
+        {
+          label: "Balance after",
+          numeric: true,
+          card: "none",
+          cell: ({ balanceAfter }) => <Count value={balanceAfter} />,
+        },
+        { label: "Reason", card: "rest", cell: ({ reason }) => <Text>{reason}</Text> },
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}
     />

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/emails/route"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { Status, Text, Time } from "@/components/list/cells"
+import { Moment, Status, Text } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -14,12 +14,25 @@ export default function EmailsPage({ searchParams }: PageProps<"/admin/emails">)
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "To", opens: true, cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>) },
-        { label: "Template", cell: ({ template }) => <code className="font-mono text-xs">{template}</code> },
-        { label: "Subject", cell: ({ subject }) => <Text>{subject}</Text> },
-        { label: "Status", cell: ({ status }) => <Status value={status} /> },
-        { label: "Error", cell: ({ error }) => <Text>{error}</Text> },
+        { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        {
+          label: "To",
+          opens: true,
+          card: "first",
+          cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>),
+        },
+        {
+          label: "Template",
+          card: "none",
+          cell: ({ template }) => <code className="font-mono text-xs">{template}</code>,
+        },
+        { label: "Subject", card: "rest", cell: ({ subject }) => <Text>{subject}</Text> },
+        { label: "Status", card: "end", cell: ({ status }) => <Status value={status} /> },
+        {
+          label: "Error",
+          className: "max-lg:basis-full! max-lg:whitespace-normal!",
+          cell: ({ error }) => <Text>{error}</Text>,
+        },
       ]}
     />
   )

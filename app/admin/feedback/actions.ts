@@ -2,7 +2,7 @@
 
 import { revalidatePath } from "next/cache"
 import type { z } from "zod"
-import { changeFeedback, type FeedbackChange, feedbackId, replyForm, replyToFeedback } from "@/lib/feedback"
+import { changeFeedback, type FeedbackChange, feedbackIds, replyForm, replyToFeedback } from "@/lib/feedback"
 import { done, formAction, type Message, refused, retryLater } from "@/lib/form/action"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 
@@ -36,14 +36,15 @@ export const reply = formAction({
 
 function status(change: FeedbackChange, changed: string) {
   return {
-    fields: feedbackId,
+    fields: feedbackIds,
     permission: "feedback.manage",
     fresh: false,
-    act: async ({ id }: z.output<typeof feedbackId>, { viewer }: { viewer: Viewer }) => {
-      const result = await changeFeedback(change, viewer.id, id)
+    act: async ({ id: ids }: z.output<typeof feedbackIds>, { viewer }: { viewer: Viewer }) => {
+      const result = await changeFeedback(change, viewer.id, ids)
       revalidatePath("/admin/feedback")
       if (!result.ok) return refused(refusals[result.reason])
-      return done<Message>(result.changed ? changed : "This was already done.")
+      if (result.changed === 0) return done<Message>("This was already done.")
+      return done<Message>(ids.length === 1 ? changed : `${changed.slice(0, -1)}: ${result.changed} of ${ids.length}.`)
     },
   } as const
 }

@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/orders/route"
 import { planChoices } from "@/components/admin/plan-choices"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { Day, Money, None, Status, Text } from "@/components/list/cells"
+import { Day, Money, None, Status } from "@/components/list/cells"
 import { CopyText } from "@/components/ui/copy-text"
 import { entry } from "./navigation"
 
@@ -22,18 +22,25 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
         { label: "Refunded", search: "status=refunded" },
       ]}
       columns={[
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
+        { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
         {
-          label: "ID",
-          cell: ({ id }) => (
-            <CopyText label={`Copy ID ${id}`} ending>
-              {id}
-            </CopyText>
+          label: "Description",
+          card: "rest",
+          cell: ({ id, description }) => (
+            <div className="lg:min-w-36">
+              <span title={description} className="line-clamp-1">
+                {description}
+              </span>
+              <span className="flex h-4 items-center max-lg:hidden">
+                <CopyText label={`Copy ID ${id}`} ending>
+                  {id}
+                </CopyText>
+              </span>
+            </div>
           ),
         },
         { label: "Status", cell: ({ status }) => <Status value={status} /> },
-        { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
+        { label: "Amount", numeric: true, card: "end", cell: (order) => <Money {...order} /> },
         {
           label: "Refunded",
           numeric: true,
@@ -41,7 +48,7 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
             refundedAmount > 0 ? <Money amount={refundedAmount} currency={currency} /> : <None />,
         },
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
-        { label: "Paid", cell: ({ paidAt }) => <Day at={paidAt} /> },
+        { label: "Paid", card: "none", cell: ({ paidAt }) => <Day at={paidAt} /> },
       ]}
     />
   )

@@ -34,16 +34,17 @@ export default function RequestsPage({ searchParams }: PageProps<"/admin/request
       loadRelated={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
       columns={[
         { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        { label: "Account", opens: true, card: "rest", cell: ({ userId }, account) => account(userId) },
         {
           label: "Key",
+          card: "none",
           cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/requests" />,
         },
-        { label: "Request", cell: (row) => <Request {...row} /> },
-        { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
-        { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+        { label: "Request", card: "first", cell: (row) => <Request {...row} /> },
+        { label: "Status", card: "end", cell: (row) => <ResponseStatus {...row} /> },
+        { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
         { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
-        { label: "From", cell: (row) => <Sender {...row} /> },
+        { label: "From", card: "none", cell: (row) => <Sender {...row} /> },
       ]}
     />
   )

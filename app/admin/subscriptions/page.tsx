@@ -1,8 +1,8 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/subscriptions/route"
-import { planChoices } from "@/components/admin/plan-choices"
+import { planChoices, planNames } from "@/components/admin/plan-choices"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { Day, Money, None, ReadableId, Status } from "@/components/list/cells"
+import { Day, Money, None, Status } from "@/components/list/cells"
 import { entry } from "./navigation"
 import { viewsOfSubscriptions } from "./views"
 
@@ -16,14 +16,16 @@ export default function SubscriptionsPage({ searchParams }: PageProps<"/admin/su
       endpoint={GET.endpoint}
       searchParams={searchParams}
       choices={planChoices}
+      loadRelated={planNames}
       views={viewsOfSubscriptions(new Date())}
       columns={[
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "Plan", cell: ({ planId }) => <ReadableId value={planId} /> },
+        { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
+        { label: "Plan", cell: ({ planId }, _, plans) => plans.get(planId) ?? planId },
         { label: "Status", cell: ({ status }) => <Status value={status} /> },
         {
           label: "Price",
           numeric: true,
+          card: "end",
           cell: ({ amount, currency, interval }) => (
             <span className="whitespace-nowrap">
               <Money amount={amount} currency={currency} /> <span className="text-muted">/ {interval}</span>
@@ -31,13 +33,15 @@ export default function SubscriptionsPage({ searchParams }: PageProps<"/admin/su
           ),
         },
         { label: "Started", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
-        { label: "Period ends", cell: ({ currentPeriodEnd }) => <Day at={currentPeriodEnd} /> },
+        { label: "Period ends", card: "none", cell: ({ currentPeriodEnd }) => <Day at={currentPeriodEnd} /> },
         {
           label: "Cancels",
+          card: "named",
           cell: ({ cancelAtPeriodEnd, canceledAt }) => (cancelAtPeriodEnd && canceledAt === null ? "Yes" : <None />),
         },
         {
           label: "Ended",
+          card: "named",
           cell: ({ canceledAt, replaced }) => (
             <span>
               <Day at={canceledAt} />

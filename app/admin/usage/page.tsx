@@ -21,19 +21,21 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
       columns={[
         {
           label: "Period (UTC)",
+          card: "first",
           sort: "createdAt",
           cell: ({ createdAt, unit }) => <Period startsAt={createdAt} unit={unit} />,
         },
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        { label: "Account", opens: true, card: "rest", cell: ({ userId }, account) => account(userId) },
         {
           label: "Key",
+          card: "none",
           cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/usage" />,
         },
-        { label: "Requests", numeric: true, cell: ({ requests }) => <Count value={requests} /> },
+        { label: "Requests", numeric: true, card: "end", cell: ({ requests }) => <Count value={requests} /> },
         { label: "Failed", numeric: true, cell: ({ errors }) => <Count value={errors} /> },
-        { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
-        { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
-        { label: "Not logged", numeric: true, cell: ({ unlogged }) => <Count value={unlogged} /> },
+        { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
+        { label: "Credits", numeric: true, card: "none", cell: ({ credits }) => <Count value={credits} /> },
+        { label: "Not logged", numeric: true, card: "none", cell: ({ unlogged }) => <Count value={unlogged} /> },
       ]}
     />
   )

@@ -18,8 +18,22 @@ export const inviteEntry = formAction({
     const result = await invite(viewer.id, id)
     revalidatePath("/admin/waitlist")
     if (!result.ok) return refused(refusals[result.reason])
-    return done<Message>(
-      result.invited ? `${result.email} is invited.` : "This address has joined, or was invited less than a day ago.",
-    )
+    const { invited, others, notSent } = result
+    if (invited.length + others.length === 0) return refused(refusals.not_sent)
+    const sentences = [
+      sentence(invited, "is invited", "are invited"),
+      sentence(
+        others,
+        "has joined, or was invited less than a day ago",
+        "have joined, or were invited less than a day ago",
+      ),
+      sentence(notSent, "got no email: the email log shows why", "got no email: the email log shows why"),
+    ]
+    return done<Message>(sentences.join(" ").trim())
   },
 })
+
+function sentence([first, ...more]: readonly string[], one: string, several: string): string {
+  if (first === undefined) return ""
+  return more.length === 0 ? `${first} ${one}.` : `${more.length + 1} addresses ${several}.`
+}

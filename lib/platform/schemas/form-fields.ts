@@ -47,6 +47,9 @@ export function several<Schema extends z.ZodType<unknown, string[]>>(max: number
     .pipe(schema)
 }
 
+/** The rows that a form acts on: the field `id`, once for each. */
+export const rowIds = hidden(several(100, z.array(z.uuid()).min(1)))
+
 /** A missing field, a file or a value that is not a form, which any client can send, becomes an empty string. */
 export function textsOf({ shape }: z.ZodObject, data: unknown): Record<string, string> {
   const form = data instanceof FormData ? data : new FormData()

@@ -7,6 +7,7 @@ import { BackLink } from "@/components/page/back-link"
 import { PageFrame } from "@/components/page/page-frame"
 import { EmptyState } from "@/components/ui/empty-state"
 import { findOwnRun } from "@/lib/credits/lines"
+import { inWords } from "@/lib/platform/text/words"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { EntryOrigin, entriesPage as page } from "../entry-origin"
 import { RunFacts } from "../run-facts"
@@ -16,11 +17,11 @@ export const metadata: Metadata = { title: "Ledger entries" }
 type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
 
 const columns: readonly Column<Row>[] = [
-  { label: "No.", cell: ({ seq }) => <Count value={seq} /> },
+  { label: "No.", card: "none", cell: ({ seq }) => <Count value={seq} /> },
   { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
-  { label: "Type", cell: ({ kind }) => kind },
-  { label: "Description", opens: true, cell: (row) => <EntryOrigin {...row} /> },
-  { label: "Amount", numeric: true, cell: ({ amount }) => <SignedCount value={amount} /> },
+  { label: "Type", card: "first", cell: ({ kind }) => inWords(kind) },
+  { label: "Description", opens: true, card: "rest", cell: (row) => <EntryOrigin {...row} /> },
+  { label: "Amount", numeric: true, card: "end", cell: ({ amount }) => <SignedCount value={amount} /> },
   { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
 ]
 

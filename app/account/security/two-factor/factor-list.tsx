@@ -1,6 +1,6 @@
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
-import { Button } from "@/components/ui/button"
-import { cellStyle, Table, TableCell, TableRow } from "@/components/ui/table"
+import { Day } from "@/components/list/cells"
+import { RowActions, RowButton, Table, TableCell, TableRow } from "@/components/ui/table"
 import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
 import type { Factors } from "@/lib/sign-in/two-factor/factors"
@@ -51,23 +51,16 @@ export function FactorList({
                   {id === "app" ? "App" : "Passkey"}
                 </TableCell>
                 <TableCell label="Added" className="text-muted">
-                  <RelativeTime date={createdAt} now={now} />
+                  <Day at={createdAt.toISOString()} />
                 </TableCell>
                 <TableCell label="Last used" className="text-muted">
                   {lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never"}
                 </TableCell>
-                <td className={`${cellStyle} text-right max-lg:ml-auto lg:pr-1.5`}>
-                  <Button
-                    kind="danger-quiet"
-                    type="submit"
-                    name="remove"
-                    value={id}
-                    aria-describedby={`factor-${id}`}
-                    className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
-                  >
+                <RowActions>
+                  <RowButton danger name="remove" value={id} aria-describedby={`factor-${id}`}>
                     Remove
-                  </Button>
-                </td>
+                  </RowButton>
+                </RowActions>
               </TableRow>
             ))}
           </Table>

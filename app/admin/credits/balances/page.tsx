@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/credits/balances/route"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { Count, Time } from "@/components/list/cells"
+import { Count, Day } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -14,12 +14,18 @@ export default function CreditBalancesPage({ searchParams }: PageProps<"/admin/c
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "Balance", numeric: true, sort: "balance", cell: ({ balance }) => <Count value={balance} /> },
+        { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
+        {
+          label: "Balance",
+          numeric: true,
+          card: "end",
+          sort: "balance",
+          cell: ({ balance }) => <Count value={balance} />,
+        },
         { label: "Held", numeric: true, cell: ({ held }) => <Count value={held} /> },
         { label: "Granted", numeric: true, cell: ({ granted }) => <Count value={granted} /> },
         { label: "Spent", numeric: true, sort: "spent", cell: ({ spent }) => <Count value={spent} /> },
-        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Created", card: "none", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}
     />
   )

@@ -19,6 +19,9 @@ const feedbackRow = z.object({
   message: untrustedText,
   status: feedbackStatus,
   createdAt: timestamp,
+  reply: untrustedText.nullable().describe("The last reply that was sent"),
+  repliedById: id.nullable().describe("The account that replied"),
+  repliedAt: timestamp.nullable(),
 })
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
