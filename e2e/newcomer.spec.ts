@@ -40,7 +40,7 @@ test("a newcomer signs up, opens the email in the mailbox, makes a key and calls
     await expect(page.getByLabel("Password")).toHaveCount(0)
     await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: "Confirm address" }).click()
-    await expect(page).toHaveURL(`${base}/account`)
+    await expect(page).toHaveURL(`${base}/api-keys?new`)
     await page.getByRole("link", { name: "API keys", exact: true }).click()
 
     const key = await createKey(page, uniqueName("First"))

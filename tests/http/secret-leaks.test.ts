@@ -34,7 +34,7 @@ import {
 import { ownerPool } from "@/tests/support/owner"
 import { isLong, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
-import { work } from "@/tests/support/work"
+import { hasSample, work } from "@/tests/support/work"
 
 // Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
 // secrets appears in the server's output, traces, metrics, emails, database, pages or build.
@@ -132,6 +132,8 @@ async function useSecrets(): Promise<void> {
   const { id } = await db().user.update({ where: { email }, data: { role: "owner" } })
   await grantCredits(id, 1_000)
 
+  const sample = { text: keep("the text of a sample", `a text ${randomBytes(12).toString("hex")}`) }
+  expect((await send("_start run", "/", sample)).text).toContain(hasSample ? "would cost" : "no sample")
   for (const surface of ["user", "admin"] as const) await workWithKeys(surface)
   await changePasswords(first)
 }
