@@ -9,7 +9,8 @@ import { shownSample } from "@/app/_start/shown-sample"
 import { type MeteredEndpoint, meteredEndpoints } from "@/app/api/v1/endpoints"
 import { CallLinks } from "@/components/code/call-links"
 import { LanguageChoice, RequestPanels } from "@/components/code/language-choice"
-import { buttonStyle } from "@/components/ui/button"
+import { controlStyle } from "@/components/form/field"
+import { Button, buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { sampleMaxLength, sampleOf } from "@/lib/api/sample"
 import { inCredits } from "@/lib/credits/words"
@@ -49,8 +50,23 @@ export default async function StartPage() {
             <SampleForm
               action={run}
               prefilled={shownSample(sample)}
-              hint={`Up to ${sampleMaxLength} characters. No account, no call, no charge: only the result and its cost are real.`}
               heading={heading}
+              label={
+                <label htmlFor="sample" className="font-medium">
+                  Your text
+                </label>
+              }
+              hint={
+                <p id="sample-note" className="text-muted">
+                  Up to {sampleMaxLength} characters. Nothing is charged or stored; id, balance and time are examples.
+                </p>
+              }
+              fieldStyle={`${controlStyle} h-auto py-1.5 sm:h-auto`}
+              button={
+                <Button kind="primary" type="submit" className="px-5 group-aria-busy:opacity-60">
+                  Run
+                </Button>
+              }
             >
               {next}
             </SampleForm>
@@ -66,7 +82,9 @@ export default async function StartPage() {
             text="Credits are reserved, the work is done, and only its cost is charged. Send the same Idempotency-Key again, and you get the first response back for free."
           >
             <div className="group/requests grid grid-cols-[minmax(0,1fr)] gap-2">
-              <LanguageChoice />
+              <div className="px-2">
+                <LanguageChoice />
+              </div>
               <RequestPanels endpoint={first} baseUrl={env().BASE_URL} />
             </div>
             <CallLinks to={others} />

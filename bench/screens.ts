@@ -9,7 +9,7 @@ import { cookieOf, type Given } from "./bench"
 import { openSeededPages } from "./seeded-pages"
 
 // Takes screenshots of every page in both color schemes at three widths and writes them to .data/screens. Screenshots
-// that docs/screens has are replaced there, and those of /for-operators in public/screens. Usage: npm run screens
+// that docs/screens has are replaced there, and the one on /for-operators in public/screens. Usage: npm run screens
 
 const widths = [390, 1024, 1440]
 const schemes = ["light", "dark"] as const

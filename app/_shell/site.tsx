@@ -27,20 +27,34 @@ export async function SiteHeader({ children }: { children: ReactNode }) {
 
 export function SiteMain({ children }: { children: ReactNode }) {
   return (
-    <main className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-20 px-4 pt-[max(1.5rem,5vh)] pb-20 sm:px-6">
+    <main className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-16 px-4 pt-[max(1.5rem,5vh)] pb-20 sm:px-6">
       {children}
     </main>
   )
 }
 
-export function SiteSection({ title, text, children }: { title: string; text: string; children: ReactNode }) {
+export function SiteSection({
+  id,
+  title,
+  text,
+  children,
+}: {
+  id?: string
+  title: string
+  text: ReactNode
+  children: ReactNode
+}) {
   return (
-    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-5">
-      <div className="grid gap-2">
+    <section
+      id={id}
+      aria-label={title}
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-5 border-t border-line pt-8 lg:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]"
+    >
+      <div className="grid content-start gap-2">
         <h2 className="text-2xl font-semibold tracking-tight">{title}</h2>
-        <p className="max-w-2xl text-base text-pretty text-muted">{text}</p>
+        <div className="grid gap-2 text-base text-pretty text-muted">{text}</div>
       </div>
-      {children}
+      <div className="grid min-w-0 content-start gap-5">{children}</div>
     </section>
   )
 }

@@ -55,7 +55,7 @@ test("a text gets the result and the price as the API would respond, with the pu
   if (!result.ok) expect.fail()
   expect(result.done.words).toBe("9 characters · would cost 2 credits")
   const data = { ...example.data, cost: 2, balance: free - 2, result: { characters: 9 } }
-  expect(JSON.parse(result.done.response)).toEqual({ data })
+  expect(JSON.parse(String(result.done.response))).toEqual({ data })
 })
 
 test("a text reaches neither the work, the ledger, the database nor the log", async () => {

@@ -1,25 +1,30 @@
 "use client"
 
 import { type FormEvent, type ReactNode, useActionState, useEffect, useRef, useState, useTransition } from "react"
-import { CodePanel } from "@/components/code/code-panel"
 import { failureOf, failures } from "@/components/form/failures"
-import { controlStyle, describedBy, Field } from "@/components/form/field"
-import { Button } from "@/components/ui/button"
 import type { FormAction } from "@/lib/form/action"
-import type { ShownSample } from "./shown-sample"
 
-/** Not `Form`, whose code for proofs of identity is larger than all other code of the start page. */
+/** `response` is text if the form was sent without scripts: React cannot keep elements for the page that follows. */
+export type ShownSample = { text: string; words: string; response: ReactNode }
+
+/** Not `Form`: its scripts are larger than all others of the start page. The server renders the parts that stay. */
 export function SampleForm({
   action,
   prefilled,
-  hint,
   heading,
+  label,
+  hint,
+  fieldStyle,
+  button,
   children,
 }: {
   action: FormAction<"text", ShownSample>
   prefilled: ShownSample
-  hint: string
   heading: ReactNode
+  label: ReactNode
+  hint: ReactNode
+  fieldStyle: string
+  button: ReactNode
   children: ReactNode
 }) {
   const [first, submitWithoutScript] = useActionState(action, null)
@@ -53,20 +58,28 @@ export function SampleForm({
       <div className="grid min-w-0 content-start gap-6">
         {heading}
         <form ref={form} action={submitWithoutScript} onSubmit={submit} noValidate className="grid gap-3">
-          <Field id="sample" label="Your text" hint={hint} error={error}>
+          <div className="grid gap-1.5">
+            {label}
             <textarea
-              {...describedBy("sample", { hint: true, error })}
+              id="sample"
               name="text"
               rows={3}
               defaultValue={first?.ok === false ? first.values.text : shown.text}
+              aria-describedby="sample-note"
+              aria-invalid={error !== undefined}
               {...(error && focus)}
-              className={`${controlStyle} h-auto py-1.5 sm:h-auto`}
+              className={fieldStyle}
             />
-          </Field>
-          <div className="flex min-h-9 flex-wrap items-center gap-x-4 gap-y-2">
-            <Button kind="primary" type="submit" aria-disabled={pending} className="px-5">
-              Run
-            </Button>
+            {error ? (
+              <p id="sample-note" role="alert" className="text-bad">
+                {error}
+              </p>
+            ) : (
+              hint
+            )}
+          </div>
+          <div aria-busy={pending} className="group flex min-h-9 flex-wrap items-center gap-x-4 gap-y-2">
+            {button}
             <p role="status" tabIndex={-1} {...(!refusal && focus)} className="font-medium outline-none">
               {!refusal && shown.words}
             </p>
@@ -79,10 +92,13 @@ export function SampleForm({
         </form>
         {children}
       </div>
-      <CodePanel title="Response" code={shown.response} />
+      {typeof shown.response === "string" ? <pre className={codeStyle}>{shown.response}</pre> : shown.response}
     </>
   )
 }
+
+const codeStyle =
+  "rounded-lg border border-line bg-panel px-3 py-2.5 font-mono text-xs leading-5 wrap-anywhere whitespace-pre-wrap"
 
 function refused(message: string) {
   return { ok: false, message, errors: {}, values: {} } as const

@@ -25,14 +25,14 @@ export default function OperatorsPage() {
         </Link>
       </SiteHeader>
       <SiteMain>
-        <div className="grid gap-4">
-          <h1 className="text-4xl font-semibold tracking-tight text-balance">For operators</h1>
-          <p className="max-w-2xl text-lg text-pretty text-muted">
-            Revenue, sign-ups and churn at a glance. Reports and AI agents get the same figures through keys that start
-            with {kinds.admin.prefix}.
-          </p>
-        </div>
-        <div className="grid gap-6">
+        <div className="grid gap-8">
+          <div className="grid gap-4">
+            <h1 className="text-4xl font-semibold tracking-tight text-balance">For operators</h1>
+            <p className="max-w-2xl text-lg text-pretty text-muted">
+              Revenue, sign-ups and churn at a glance. Reports and AI agents get the same figures through keys that
+              start with {kinds.admin.prefix}.
+            </p>
+          </div>
           <Shot name="overview" alt="The overview with recurring revenue, net revenue, sign-ups and churn as charts" />
           <Points
             points={[
