@@ -62,6 +62,7 @@ export default async function StartPage() {
                 </p>
               }
               fieldStyle={`${controlStyle} h-auto py-1.5 sm:h-auto`}
+              codeStyle="rounded-lg border border-line bg-panel px-3 py-2.5 font-mono text-xs leading-5 wrap-anywhere whitespace-pre-wrap"
               button={
                 <Button kind="primary" type="submit" className="px-5 group-aria-busy:opacity-60">
                   Run

@@ -1,7 +1,6 @@
 "use client"
 
 import { type FormEvent, type ReactNode, useActionState, useEffect, useRef, useState, useTransition } from "react"
-import { failureOf, failures } from "@/components/form/failures"
 import type { FormAction } from "@/lib/form/action"
 
 /** `response` is text if the form was sent without scripts: React cannot keep elements for the page that follows. */
@@ -15,6 +14,7 @@ export function SampleForm({
   label,
   hint,
   fieldStyle,
+  codeStyle,
   button,
   children,
 }: {
@@ -24,6 +24,7 @@ export function SampleForm({
   label: ReactNode
   hint: ReactNode
   fieldStyle: string
+  codeStyle: string
   button: ReactNode
   children: ReactNode
 }) {
@@ -41,7 +42,7 @@ export function SampleForm({
     if (pending) return
     const data = new FormData(event.currentTarget)
     startTransition(async () => {
-      const result = await action(null, data).catch((error) => refused(failures[failureOf(error)]))
+      const result = await action(null, data).catch(() => lost)
       startTransition(() => {
         setRefusal(result.ok ? undefined : result)
         if (result.ok) setShown(result.done)
@@ -97,9 +98,9 @@ export function SampleForm({
   )
 }
 
-const codeStyle =
-  "rounded-lg border border-line bg-panel px-3 py-2.5 font-mono text-xs leading-5 wrap-anywhere whitespace-pre-wrap"
-
-function refused(message: string) {
-  return { ok: false, message, errors: {}, values: {} } as const
-}
+const lost = {
+  ok: false,
+  message: "There was no response. Check your connection and try again, or reload the page.",
+  errors: {},
+  values: {},
+} as const

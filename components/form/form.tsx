@@ -1,6 +1,6 @@
 "use client"
 
-import { unstable_rethrow } from "next/navigation"
+import { unstable_isUnrecognizedActionError, unstable_rethrow } from "next/navigation"
 import {
   type ChangeEvent,
   type FormEvent,
@@ -15,12 +15,16 @@ import {
 import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
 import type { FormAction, FormResult } from "@/lib/form/action"
-import { failureOf, failures } from "./failures"
 import { FormContext, type Refusal } from "./form-state"
 import { ProofField } from "./proof-field"
 import { useViewerId } from "./signed-in-as"
 
 type Sent<Result> = { result: Result | null; failed?: keyof typeof failures }
+
+const failures = {
+  lost: "There was no response. Check your connection and try again.",
+  outdated: "This page is outdated. Reload it and try again.",
+}
 
 const firstControl = ":is(a, button, input:not([type=hidden]), select, textarea)"
 
@@ -79,7 +83,9 @@ export function Form<Field extends string, Done>({
         (error) => {
           // A redirect arrives as an error.
           unstable_rethrow(error)
-          return { result, failed: failureOf(error) }
+          // An earlier build rendered the page: this build lacks its actions.
+          const failed = unstable_isUnrecognizedActionError(error) ? ("outdated" as const) : ("lost" as const)
+          return { result, failed }
         },
       )
       startTransition(() => {
