@@ -94,7 +94,12 @@ export default async function StartPage() {
         <Plans metered={metered} hasAccount={viewer !== null} />
         <SiteSection
           title="Keys you can trust"
-          text={`A key that starts with ${kinds.user.prefix} reads and spends for one account, and for no other.`}
+          text={
+            <p>
+              A key that starts with <code className="font-mono text-user">{kinds.user.prefix}</code> reads and spends
+              for one account, and for no other.
+            </p>
+          }
         >
           <Points
             points={[

@@ -63,7 +63,7 @@ export function Points({ points }: { points: readonly string[] }) {
   return (
     <ul className="grid gap-x-8 gap-y-4 sm:grid-cols-3">
       {points.map((point) => (
-        <li key={point} className="border-t border-line pt-3 text-base text-pretty text-muted">
+        <li key={point} className="border-line text-base text-pretty text-muted max-sm:border-t max-sm:pt-3">
           {point}
         </li>
       ))}

@@ -30,7 +30,7 @@ export default function OperatorsPage() {
             <h1 className="text-4xl font-semibold tracking-tight text-balance">For operators</h1>
             <p className="max-w-2xl text-lg text-pretty text-muted">
               Revenue, sign-ups and churn at a glance. Reports and AI agents get the same figures through keys that
-              start with {kinds.admin.prefix}.
+              start with <code className="font-mono text-admin">{kinds.admin.prefix}</code>.
             </p>
           </div>
           <Shot name="overview" alt="The overview with recurring revenue, net revenue, sign-ups and churn as charts" />
