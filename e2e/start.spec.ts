@@ -3,7 +3,6 @@ import { sampleMaxLength } from "@/lib/api/sample"
 import { money } from "@/lib/platform/text/money"
 import { monthsPaidPerYear, plans, product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
-import { scripting } from "@/tests/support/sample"
 import { hasSample } from "@/tests/support/work"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test } from "./fixtures"
@@ -34,7 +33,7 @@ test("search engines may index the start page, but not the pages behind it", { t
   }
 })
 
-for (const javaScriptEnabled of hasSample ? scripting : []) {
+for (const javaScriptEnabled of hasSample ? [true, false] : []) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 

@@ -93,7 +93,13 @@ export function SampleForm({
         </form>
         {children}
       </div>
-      {typeof shown.response === "string" ? <pre className={codeStyle}>{shown.response}</pre> : shown.response}
+      {typeof shown.response === "string" ? (
+        <figure aria-label="Response" className={codeStyle}>
+          <code>{shown.response}</code>
+        </figure>
+      ) : (
+        shown.response
+      )}
     </>
   )
 }
