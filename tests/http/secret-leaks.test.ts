@@ -338,7 +338,7 @@ function secretsIn(text: string): string[] {
 }
 
 test("every secret was used", async () => {
-  expect(Object.keys(secrets)).toHaveLength(37)
+  expect(Object.keys(secrets)).toHaveLength(38)
   expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(4)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
