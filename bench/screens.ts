@@ -9,7 +9,7 @@ import { cookieOf, type Given } from "./bench"
 import { openSeededPages } from "./seeded-pages"
 
 // Takes screenshots of every page in both color schemes at three widths and writes them to .data/screens. Screenshots
-// that docs/screens has are replaced there, and the start page's in public/screens. Usage: npm run screens
+// that docs/screens has are replaced there, and the one on /for-operators in public/screens. Usage: npm run screens
 
 const widths = [390, 1024, 1440]
 const schemes = ["light", "dark"] as const
@@ -17,13 +17,13 @@ const quality = 70
 /** The screenshot of a longer page has its beginning. */
 const maxHeight = 2_400
 
-/** On the start page. */
+/** On /for-operators. */
 const shown = looks.filter(({ address }) => address === "/admin").map((look) => ({ ...look, name: "overview" }))
 const shownSize = { width: 1440, height: 900 }
 
 async function main(): Promise<void> {
   const { given, address, browser } = await openSeededPages()
-  // First the screenshots on the start page.
+  // First the screenshots that are on a page.
   for (const shot of shown) {
     for (const scheme of schemes) {
       const file = join("public/screens", `${shot.name}-${scheme}.webp`)

@@ -1,6 +1,7 @@
 import { expect, type Page } from "@playwright/test"
 import { demoPassword } from "@/lib/process/demo-accounts"
 import { sampled } from "@/tests/support/sample"
+import { hasSample } from "@/tests/support/work"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved } from "./key-page"
 import { hydrated } from "./pages"
@@ -65,6 +66,17 @@ const forms: Record<string, Prepared> = {
     typed: ["Name", "Nova Newcomer"],
     afterwards: (page) => expect(page).toHaveURL(/\/verify$/),
   },
+  ...(hasSample && {
+    "the sample of the start page": {
+      fill: async (page: Page) => {
+        await open(page, "/")
+        await page.getByLabel("Your text").fill("A text of a visitor.")
+      },
+      submit: "Run",
+      typed: ["Your text", "A text of a visitor."],
+      afterwards: (page: Page) => expect(page.getByRole("status").filter({ hasText: "would cost" })).toBeVisible(),
+    },
+  }),
   "sign-out": {
     fill: async (page) => {
       await open(page, "/account")

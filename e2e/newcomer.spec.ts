@@ -5,7 +5,7 @@ import { collect, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort, runtimeUrlOf } from "@/scripts/postgres"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { createKey } from "./key-page"
+import { saved, shownKey } from "./key-page"
 
 // The demo without a mail server, so that its emails are in its mailbox, and without a proxy, so that the newcomer may
 // read the mailbox.
@@ -40,10 +40,11 @@ test("a newcomer signs up, opens the email in the mailbox, makes a key and calls
     await expect(page.getByLabel("Password")).toHaveCount(0)
     await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: "Confirm address" }).click()
-    await expect(page).toHaveURL(`${base}/account`)
-    await page.getByRole("link", { name: "API keys", exact: true }).click()
-
-    const key = await createKey(page, uniqueName("First"))
+    await expect(page).toHaveURL(`${base}/api-keys?new`)
+    await page.getByLabel("Name").fill(uniqueName("First"))
+    await page.getByRole("button", { name: "Create key" }).click()
+    const key = await shownKey(page)
+    await saved(page)
     const response = await request.get(`${base}/api/v1/me`, { headers: { Authorization: `Bearer ${key}` } })
     expect([response.status(), await response.json()]).toMatchObject([200, { data: { email } }])
   } finally {

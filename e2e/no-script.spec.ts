@@ -19,7 +19,7 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await expect(page.getByRole("heading", { name: "We sent another email" })).toBeVisible()
   await page.goto(`/verify/${verificationTokenIn(await emailTo(email, "/verify/", 2))}`)
   await page.getByRole("button", { name: "Confirm address" }).click()
-  await expect(page).toHaveURL(/\/account$/)
+  await expect(page).toHaveURL(/\/api-keys\?new$/)
 
   await page.getByRole("link", { name: "API keys", exact: true }).click()
   await page.getByRole("button", { name: "Create key" }).click()

@@ -89,7 +89,7 @@ for (const javaScriptEnabled of scripting) {
       )
       await opened.getByLabel("Password").fill(password)
       await opened.getByRole("button", { name: "Confirm address" }).click()
-      await expect(opened).toHaveURL(/\/account$/)
+      await expect(opened).toHaveURL(/\/api-keys\?new$/)
       await opened.goto(`/verify/${"x".repeat(43)}`)
       await expect(opened.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
       if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(opened)

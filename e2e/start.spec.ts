@@ -1,8 +1,12 @@
 import { expect } from "@playwright/test"
+import { sampleMaxLength } from "@/lib/api/sample"
 import { money } from "@/lib/platform/text/money"
 import { monthsPaidPerYear, plans, product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
+import { hasSample } from "@/tests/support/work"
+import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test } from "./fixtures"
+import { hydrated } from "./pages"
 
 type OpenApi = { paths: Record<string, { post?: { summary: string } }> }
 
@@ -29,18 +33,46 @@ test("search engines may index the start page, but not the pages behind it", { t
   }
 })
 
-test("the start page sends a request that succeeds and one that is refused, and shows the responses", async ({
-  page,
-}) => {
-  await page.goto("/")
-  const response = page.locator("[role=status] + pre")
-  await page.getByRole("button", { name: "Send a public request" }).click()
-  await expect(page.getByText(/^GET \/api\/v1\/secret-pattern\.json responded 200 in \d+ ms$/)).toBeVisible()
-  await expect(response).toContainText('"regex"')
-  await page.getByRole("button", { name: "Send a request without a key" }).click()
-  await expect(page.getByText(/^GET \/api\/v1\/me responded 401 in \d+ ms$/)).toBeVisible()
-  await expect(response).toContainText('"code": "unauthorized"')
-})
+for (const javaScriptEnabled of hasSample ? [true, false] : []) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("the start page shows the result of a text and its price, of a visitor's text, too, and says why it refuses one", async ({
+      page,
+    }) => {
+      await page.goto("/")
+      if (javaScriptEnabled) await hydrated(page)
+      const [field, run] = [page.getByLabel("Your text"), page.getByRole("button", { name: "Run" })]
+      const price = page.getByRole("status").filter({ hasText: /would cost \d+ credits?$/ })
+      const response = page.getByRole("figure", { name: "Response" })
+      await expect(price).toBeVisible()
+      await expect(response).toContainText(/"data": \{.*"cost": \d+,.*"result": \{/s)
+      await expect(page.getByRole("main").getByRole("link", { name: "Create account" }).first()).toBeVisible()
+
+      const before = await response.textContent()
+      const html = "<img src=x onerror=alert(1)> A <b>bold</b> text."
+      await field.fill(html)
+      await run.click()
+      await expect(response).not.toHaveText(String(before))
+      await expect(field).toHaveValue(html)
+      await expect(page.getByRole("main").locator("img, b")).toHaveCount(0)
+      await expect(javaScriptEnabled ? run : price).toBeFocused()
+
+      for (const [text, message] of [
+        ["x".repeat(sampleMaxLength + 1), `at most ${sampleMaxLength} characters`],
+        ["", "must not be empty"],
+      ] as const) {
+        await field.fill(text)
+        await run.click()
+        await expect(field).toHaveAccessibleDescription(new RegExp(message))
+        await expect(field).toHaveValue(text)
+        await expect(field).toBeFocused()
+        await expect(price).toHaveCount(0)
+      }
+      if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
+    })
+  })
+}
 
 test("an unknown page keeps the navigation of the signed in, and icons are where browsers look for them", async ({
   page,
@@ -108,11 +140,13 @@ test("the start page stays readable for people who are signed in, and leads to t
   }
 })
 
-test("its screenshot is in the color scheme of the visitor", { tag: "@long" }, async ({ page }) => {
+test("the screenshot on the page for operators is in the color scheme of the visitor", { tag: "@long" }, async ({
+  page,
+}) => {
   const file = () =>
     page.getByRole("img", { name: /^The overview/ }).evaluate((image: HTMLImageElement) => image.currentSrc)
   await page.emulateMedia({ colorScheme: "light" })
-  await page.goto("/")
+  await page.goto("/for-operators")
   await expect.poll(file).toMatch(/overview-light\.webp$/)
   await page.emulateMedia({ colorScheme: "dark" })
   await expect.poll(file).toMatch(/overview-dark\.webp$/)

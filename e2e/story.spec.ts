@@ -30,7 +30,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await expect(page).toHaveURL(/\/verify$/)
   await page.goto(`/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
   await page.getByRole("button", { name: "Confirm address" }).click()
-  await expect(page).toHaveURL("/account")
+  await expect(page).toHaveURL("/api-keys?new")
   await page.getByRole("link", { name: "API keys", exact: true }).click()
   await expect(page.getByText("No keys yet")).toBeVisible()
 

@@ -63,7 +63,7 @@ const unit = join(root, `ops/${oldSlug}.service`)
 if (existsSync(unit)) await rename(unit, join(root, `ops/${slug}.service`))
 format(["lib/product.ts", "package.json", ...named.filter((file) => /\.(md|ts)$/.test(file))])
 console.log(`The product is called ${name} now. \`npm run demo -- --reset\` starts it with new data and keys.
-The pictures of README.md and of the start page show the old name: \`npm run screens\` takes them again.`)
+The pictures of README.md and of /for-operators show the old name: \`npm run screens\` takes them again.`)
 
 function fail(problem: string): never {
   console.error(`${problem}\n\n${usage}`)

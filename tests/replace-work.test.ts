@@ -44,6 +44,13 @@ test("the API does the new work, charges a retry once and refuses the old body",
   expect(await call({ text: "A text." })).toEqual({ status: 400, body: { error: { code: "bad_request", message } } })
 })
 
+test("the start page shows the recorded example of work without a sample, and no text box", async () => {
+  const html = await (await fetch(base)).text()
+  expect(html).toContain("Recorded response")
+  expect(html).toContain("&quot;sum&quot;: 6.5")
+  expect(html).not.toContain("<textarea")
+})
+
 test("a customer tries the new work on the key page, with its own example and price", async () => {
   const browser = await launchBrowser()
   try {

@@ -1,3 +1,4 @@
+import { SiteSection } from "@/app/_shell/site"
 import type { MeteredEndpoint } from "@/app/api/v1/endpoints"
 import { SupportLink } from "@/components/page/support-link"
 import { buttonStyle } from "@/components/ui/button"
@@ -19,24 +20,28 @@ function price(amount: number): string {
 export function Plans({ metered, hasAccount }: { metered: readonly MeteredEndpoint[]; hasAccount: boolean }) {
   const free = env().WELCOME_CREDITS
   return (
-    <section id="plans" aria-label="Plans" className="grid gap-5">
-      <div className="grid gap-2">
-        <h2 className="text-2xl font-semibold tracking-tight">Plans</h2>
-        <p className="max-w-2xl text-base text-muted">
-          {free > 0 && `Your first ${inCredits(free)} are free: you get them at sign-up. `}A plan adds credits every
-          month. Packs add credits once:{" "}
-          {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${price(amount)}`).join(", ")}.
-        </p>
-        {metered.map((endpoint) => (
-          <Price key={endpoint.path} value={endpoint} />
-        ))}
-      </div>
+    <SiteSection
+      id="plans"
+      title="Plans"
+      text={
+        <>
+          <p>
+            {free > 0 && `Your first ${inCredits(free)} are free: you get them at sign-up. `}A plan adds credits every
+            month. Packs add credits once:{" "}
+            {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${price(amount)}`).join(", ")}.
+          </p>
+          {metered.map((endpoint) => (
+            <Price key={endpoint.path} value={endpoint} />
+          ))}
+        </>
+      }
+    >
       <div className="grid gap-4 sm:grid-cols-3">
         {plans.map((plan) => (
           <section
             key={plan.slug}
             aria-label={plan.name}
-            className="grid content-start gap-4 rounded-xl border border-line bg-panel p-6"
+            className="grid content-start gap-4 rounded-xl border border-line bg-panel p-5"
           >
             <h3 className="font-medium">{plan.name}</h3>
             <div className="grid gap-1">
@@ -66,13 +71,13 @@ export function Plans({ metered, hasAccount }: { metered: readonly MeteredEndpoi
           To start a plan or add credits, write to <SupportLink /> from the address of your account.
         </p>
       </div>
-    </section>
+    </SiteSection>
   )
 }
 
 function Price({ value: { method, path, summary, metered } }: { value: MeteredEndpoint }) {
   return (
-    <p className="max-w-2xl text-base text-muted">
+    <p>
       What a credit buys: <code className="font-mono text-sm text-ink">{`${method} ${path}`}</code>{" "}
       {summary.charAt(0).toLowerCase() + summary.slice(1)}. No call costs more than {inCredits(metered.maxCost)}.
     </p>

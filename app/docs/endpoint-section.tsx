@@ -1,5 +1,6 @@
 import type { ReactNode } from "react"
 import { CodePanel } from "@/components/code/code-panel"
+import { RequestPanels } from "@/components/code/language-choice"
 import { readableJson } from "@/components/code/readable-json"
 import { Breakable } from "@/components/values/breakable"
 import {
@@ -11,10 +12,8 @@ import {
   describeParameters,
   operationId,
 } from "@/lib/api/documents/document"
-import { exampleRequest, type Language, languageTitles } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
 import { DescribedList } from "./described-list"
-import { shownIn } from "./language-choice"
 import { Code, Prose } from "./prose"
 
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
@@ -86,11 +85,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
         )}
       </div>
       <div className="grid min-w-0 content-start gap-4">
-        {languageTitles.map(([language, title]) => (
-          <Request key={language} language={language}>
-            <CodePanel title={`Request in ${title}`} code={exampleRequest(endpoint, language, baseUrl)} />
-          </Request>
-        ))}
+        <RequestPanels endpoint={endpoint} baseUrl={baseUrl} />
         {example !== undefined && <CodePanel title="Response" code={readableJson(example)} />}
       </div>
     </section>
@@ -114,13 +109,5 @@ function SharedParameters() {
       </summary>
       <DescribedList value={describeParameters(sharedParameters)} />
     </details>
-  )
-}
-
-function Request({ language, children }: { language: Language; children: ReactNode }) {
-  return (
-    <div data-language={language} className={shownIn[language]}>
-      {children}
-    </div>
   )
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod"
+import type { Worked } from "@/lib/credits/run"
 import type { Family, Source } from "@/lib/metrics/family"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
@@ -21,7 +22,11 @@ export type Endpoint = Access & {
   readonly data: z.ZodType
   readonly meta: z.ZodObject
   /** `maxCost` is in credits. */
-  readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
+  readonly metered?: {
+    readonly body: z.ZodType
+    readonly maxCost: number
+    readonly sample?: (text: string) => Worked<unknown>
+  }
   readonly metrics?: Family
   readonly families?: readonly Source[]
   readonly exampleQuery?: string

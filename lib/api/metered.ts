@@ -33,6 +33,7 @@ export function userMetered<
   result,
   work,
   store,
+  sample,
 }: {
   summary: string
   /** In credits, at least 1. No call is charged more, even if `work` returns a higher cost. */
@@ -51,7 +52,17 @@ export function userMetered<
    * returned. If one fails, nothing is charged and the response is 500. docs/ledger.md has the rules.
    */
   store?: (worked: Work, context: { runId: string; owner: OwnerId }) => readonly Statement[]
+  /**
+   * The result for a text that a visitor types on the start page, in place of the first text of the example body. It
+   * has no account and nobody pays for it: a pure function of a few milliseconds, which never calls `work`. Without it,
+   * the start page shows the recorded example.
+   */
+  sample?: (text: string) => Worked<z.input<Result>>
 }): Routes {
+  const published = (worked: Worked<z.input<Result>>) => ({
+    result: result.parse(worked.result),
+    cost: Math.min(worked.cost, maxCost),
+  })
   return routes(
     {
       ...ownObject,
@@ -59,7 +70,7 @@ export function userMetered<
       method: "POST",
       summary,
       data: settledRun(maxCost, result),
-      metered: { body, maxCost },
+      metered: { body, maxCost, ...(sample && { sample: (text) => published(sample(text)) }) },
     },
     async ({ request, url, caller, access, withinDeadline, deadline, draft }) => {
       parseParameters(url.search, ownObject.parameters)

@@ -396,12 +396,14 @@ describe("without a token and https, with an unreachable database and trace coll
     expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
   })
 
-  test("pages are refused while the event loop is late, and the API responds", async () => {
+  test("pages and the text box of the start page are refused while the event loop is late, and the API responds", async () => {
     const page = async () => {
       const response = await fetch(`${server.address}/docs`)
       return [response.status, response.headers.get("retry-after"), await response.text()]
     }
     await expect.poll(page).toEqual([503, "2", "The server is overloaded. Try again in 2 seconds."])
+    const sample = await fetch(server.address, { method: "POST", body: new URLSearchParams({ text: "A text." }) })
+    expect(sample.status).toBe(503)
     expect((await fetch(`${server.address}/api/v1/me`)).status).toBe(401)
     expect((await fetch(`${server.address}/api/v1/openapi.json`)).status).toBe(200)
   })

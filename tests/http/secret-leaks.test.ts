@@ -34,7 +34,7 @@ import {
 import { ownerPool } from "@/tests/support/owner"
 import { isLong, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
-import { work } from "@/tests/support/work"
+import { hasSample, work } from "@/tests/support/work"
 
 // Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
 // secrets appears in the server's output, traces, metrics, emails, database, pages or build.
@@ -132,6 +132,8 @@ async function useSecrets(): Promise<void> {
   const { id } = await db().user.update({ where: { email }, data: { role: "owner" } })
   await grantCredits(id, 1_000)
 
+  const sample = { text: keep("the text of a sample", `a text ${randomBytes(12).toString("hex")}`) }
+  expect((await send("_start run", "/", sample)).text).toContain(hasSample ? "would cost" : "no sample")
   for (const surface of ["user", "admin"] as const) await workWithKeys(surface)
   await changePasswords(first)
 }
@@ -336,7 +338,7 @@ function secretsIn(text: string): string[] {
 }
 
 test("every secret was used", async () => {
-  expect(Object.keys(secrets)).toHaveLength(37)
+  expect(Object.keys(secrets)).toHaveLength(38)
   expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(4)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))

@@ -56,6 +56,7 @@ const ours: readonly PageRow[] = [
   { path: "/dev/components", access: "demo", title: "Components" },
   { path: "/dev/mailbox", access: "demo", title: "Mailbox" },
   { path: "/waitlist", access: "everyone", title: "Join the waitlist", isOptional: true },
+  { path: "/for-operators", access: "everyone", title: "For operators" },
   { path: "/docs", access: "everyone", title: "API reference" },
   { path: "/docs/[surface]", access: "everyone", title: / API$/, examples: ["/docs/user", "/docs/admin"] },
   { path: "/docs/leaks", access: "everyone", title: "Report leaked keys" },

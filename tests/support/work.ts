@@ -14,7 +14,10 @@ export const storesResult = /^ {2}store\b/m.test(source)
 const { metered } = GET.endpoint
 const example = exampleBody(GET.endpoint)
 if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is not a metered endpoint.")
-const { body, maxCost } = metered
+const { body, maxCost, sample } = metered
+
+/** Whether the start page runs texts of visitors, instead of showing a recorded example. */
+export const hasSample = sample !== undefined
 
 /** `body` is the example, in ASCII for tests that count bytes. */
 export const work = { path: "/api/v1/me/run", maxCost, body: inAscii(example) }

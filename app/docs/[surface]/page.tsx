@@ -1,6 +1,7 @@
 import type { Metadata } from "next"
 import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { LanguageChoice } from "@/components/code/language-choice"
 import { Link } from "@/components/ui/link"
 import { Breakable } from "@/components/values/breakable"
 import { operationId } from "@/lib/api/documents/document"
@@ -9,7 +10,6 @@ import { env } from "@/lib/env"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { WithContents } from "../contents"
 import { EndpointSection } from "../endpoint-section"
-import { LanguageChoice } from "../language-choice"
 import { Code } from "../prose"
 
 type Props = PageProps<"/docs/[surface]">

@@ -3,13 +3,13 @@
 import { revalidatePath } from "next/cache"
 import { redirect } from "next/navigation"
 import { after } from "next/server"
-import { landingPage } from "@/app/_shell/sections"
 import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/address-change"
 import { changedMeanwhile, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { sendEmail } from "@/lib/platform/email/send"
 import { startSession } from "@/lib/sign-in/browser-session"
 import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
 import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
+import { kinds } from "@/lib/surfaces"
 
 export const verify = guestFormAction({
   fields: verificationForm,
@@ -21,7 +21,7 @@ export const verify = guestFormAction({
       if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", client.address)
       await forgetSignUp()
-      redirect(await landingPage(user.role))
+      redirect(`${kinds.user.page}?new`)
     }
     if (result.reason === "wrong") return invalid({ password: "This is not the password that you chose at sign-up." })
     if (result.reason === "in_use")

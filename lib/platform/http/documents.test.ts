@@ -78,7 +78,7 @@ test.each(documentPaths)(
 
 test("the reference of each surface is a document", () => {
   expect(documentPaths.toSorted()).toEqual(
-    ["/docs", ...surfaces.map((surface) => `/docs/${surface}`), "/docs/leaks"].toSorted(),
+    ["/docs", ...surfaces.map((surface) => `/docs/${surface}`), "/docs/leaks", "/for-operators"].toSorted(),
   )
 })
 

@@ -51,6 +51,8 @@ export const limits = {
   /** The people of an office share an address. */
   pagesAddress: { tokens: 1_200, windowSeconds: 60 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Runs of the sample on the start page. */
+  samplesAddress: { tokens: 10, windowSeconds: 60 },
   leakReportsAddress: { tokens: 60, windowSeconds: 3600 },
   /** Each has a signature to verify, said to be GitHub's; one report has all matches of a commit. */
   signedReportsAddress: { tokens: 1_200, windowSeconds: 3600 },

@@ -28,6 +28,7 @@ import {
   grantCredits,
 } from "@/tests/support/factories"
 import { serverTime } from "@/tests/support/shared-server"
+import { hasSample } from "@/tests/support/work"
 import { forms } from "@/tests/yours/forms"
 
 // Every action of the build: who may call it, and whether a call has taken effect. Written by hand.
@@ -139,6 +140,14 @@ export const formCases: Record<string, FormCase> = {
       await db().addressChange.create({ data: { ...change, token: hashOf(token) } })
       return { fields: { token }, isDone: () => exists("users", "email", from) }
     },
+  },
+  "_start run": {
+    access: "everyone",
+    path: "/",
+    prepare: async () => ({
+      fields: { text: "A text." },
+      isDone: ({ text }) => text.includes(hasSample ? "would cost" : "This call has no sample."),
+    }),
   },
   "waitlist join": {
     access: "everyone",

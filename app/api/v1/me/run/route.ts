@@ -38,6 +38,10 @@ const body = z.strictObject({
     }),
 })
 
+function digested(text: string, words: readonly string[]) {
+  return { result: digest(text, words), cost: costOf(words.length, charactersOf(text)) }
+}
+
 const digestSchema = z.object({
   words: z.int().describe("Number of words"),
   sentences: z.int().describe("Number of sentences"),
@@ -55,6 +59,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
   work: async ({ text }) => {
     const words = wordsOf(text, maxWords)
     if (words.length > maxWords) refuseAs("bad_request", `text must have at most ${maxWords} words.`)
-    return { result: digest(text, words), cost: costOf(words.length, charactersOf(text)) }
+    return digested(text, words)
   },
+  sample: (text) => digested(text, wordsOf(text)),
 })

@@ -12,7 +12,7 @@ export async function Shot({ name, alt }: { name: string; alt: string }) {
         alt={alt}
         width={1440}
         height={900}
-        className="mt-6 h-auto w-full rounded-xl border border-line shadow-2xl"
+        className="h-auto w-full rounded-xl border border-line shadow-2xl"
       />
     </picture>
   )

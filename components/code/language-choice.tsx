@@ -1,7 +1,9 @@
-import { type Language, languageTitles } from "@/lib/api/documents/example-requests"
+import type { Documented } from "@/lib/api/documents/document"
+import { exampleRequest, type Language, languageTitles } from "@/lib/api/documents/example-requests"
+import { CodePanel } from "./code-panel"
 
 /** CSS only; needs an ancestor with the class `group/requests`. */
-export const shownIn: Record<Language, string> = {
+const shownIn: Record<Language, string> = {
   curl: "hidden group-has-[[value=curl]:checked]/requests:block",
   javascript: "hidden group-has-[[value=javascript]:checked]/requests:block",
   python: "hidden group-has-[[value=python]:checked]/requests:block",
@@ -29,4 +31,13 @@ export function LanguageChoice() {
       ))}
     </fieldset>
   )
+}
+
+/** The request in each language; the choice shows one. */
+export function RequestPanels({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
+  return languageTitles.map(([language, title]) => (
+    <div key={language} data-language={language} className={shownIn[language]}>
+      <CodePanel title={`Request in ${title}`} code={exampleRequest(endpoint, language, baseUrl)} />
+    </div>
+  ))
 }
