@@ -10,6 +10,7 @@ import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
 import { type Body, type Draft, respond, setAll } from "./respond"
+import type { Counts } from "./result-words"
 
 export type Endpoint = Access & {
   readonly method: "GET" | "POST"
@@ -21,7 +22,7 @@ export type Endpoint = Access & {
   readonly data: z.ZodType
   readonly meta: z.ZodObject
   /** `maxCost` is in credits. */
-  readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
+  readonly metered?: { readonly body: z.ZodType; readonly maxCost: number; readonly counts?: Counts }
   readonly metrics?: Family
   readonly families?: readonly Source[]
   readonly exampleQuery?: string
