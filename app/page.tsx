@@ -5,16 +5,15 @@ import { LiveRequest } from "@/app/_start/live-request"
 import { Plans } from "@/app/_start/plans"
 import { Shot } from "@/app/_start/shot"
 import { type MeteredEndpoint, meteredEndpoints } from "@/app/api/v1/endpoints"
+import { agentPrompt } from "@/components/code/agent-prompt"
 import { CallLinks } from "@/components/code/call-links"
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
-import { readyToPaste } from "@/components/code/ready-to-paste"
 import { Wordmark } from "@/components/page/wordmark"
 import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
-import { keyPlaceholder } from "@/lib/keys/choices"
 import { product } from "@/lib/product"
 import { currentViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
@@ -124,14 +123,12 @@ function whatItDoes({ summary }: MeteredEndpoint): string {
 }
 
 function ForAgents() {
-  const [prompt] = readyToPaste("admin")
-  if (!prompt) return null
   return (
     <Section
       title="Paste this into your agent"
       text="The prompt comes with each admin key. The agent reads one document and knows what it may ask."
     >
-      <CodePanel title={prompt.title} code={prompt.text.replaceAll(keyPlaceholder, `${kinds.admin.prefix}…`)} />
+      <CodePanel title="Agent prompt" code={agentPrompt(`${kinds.admin.prefix}…`)} />
     </Section>
   )
 }
