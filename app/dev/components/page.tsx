@@ -107,7 +107,9 @@ export default async function ComponentsPage() {
           <Chart title="Requests" kind="bar" unit="count" periods={periods} series={[{ label: "Requests", values }]} />
         </Example>
         <Example title="Nothing to show">
-          <EmptyState title="No keys yet">Create a key, copy it, and try it.</EmptyState>
+          <EmptyState title="Nothing here yet" command={{ label: "Example data", text: "npm run db:seed" }}>
+            Fill the database with examples.
+          </EmptyState>
         </Example>
         <Example title="Second factor">
           <Panel label="Example passkey">
