@@ -72,7 +72,7 @@ export function FirstCall({
                 <div className="border-t border-line p-3">
                   <BodyField
                     text={text}
-                    hint={`${call.metered.summary}. The same body again costs nothing.`}
+                    hint={`${call.metered.summary}. A call costs at most ${inCredits(call.metered.maxCost)}; sending the same body again costs nothing.`}
                     onChange={(next) => setDraft(newDraft(call, next, body))}
                   />
                 </div>
