@@ -95,14 +95,12 @@ export function FirstCall({
         state={outcome && (outcome.isGood ? "done" : "failed")}
       >
         {hydrated && !called && <Waiting newKey={newKey} isLogged={requestsPage !== null} />}
-        {!hydrated && (
-          <p className="text-muted">The response has the result. Reload the list below to see the last use.</p>
-        )}
+        {!hydrated && <p className="text-muted">The response has it, and the list of keys shows the last use.</p>}
         <div role="status">{outcome && <OutcomeNotice {...outcome} />}</div>
         {outcome?.requestId && requestsPage && (
           <NewTab
             href={`${requestsPage}/${outcome.requestId}`}
-            className={`${buttonStyle(outcome.isGood ? "primary" : "plain")} justify-self-start`}
+            className={`${buttonStyle(isCopied && outcome.isGood ? "primary" : "plain")} justify-self-start`}
           >
             Open the request
           </NewTab>

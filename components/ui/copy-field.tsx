@@ -33,9 +33,8 @@ export function CopyField({
   })
   const hydrated = useHydrated()
 
-  function press() {
-    copyText(value)
-    onCopy?.()
+  async function press() {
+    if (await copyText(value)) onCopy?.()
   }
 
   // Keeps the text away from autofill, password managers and online spell checkers.
