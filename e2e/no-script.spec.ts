@@ -151,6 +151,6 @@ test("without JavaScript, an admin key is shown with its agent prompt", { tag: "
   const key = await shownKey(page)
   await expect(page.getByLabel("Agent prompt")).toHaveValue(new RegExp(`${baseURL}/api/v1/admin[^]*Bearer ${key}`))
   await page.getByRole("button", { name: "I have saved this key" }).click()
-  await expect(page).toHaveURL(/\/admin\/api-keys\??$/)
+  await expect(page).toHaveURL(/\/admin\/api-keys\??#key-[0-9a-f-]{36}$/)
   expect(await page.content()).not.toContain(key)
 })

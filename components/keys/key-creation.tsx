@@ -163,8 +163,9 @@ function KeyReveal({
           />
         )}
       </ol>
+      {/* The fragment gives the new row the focus. */}
       <form
-        action={page}
+        action={`${page}#key-${id}`}
         method="get"
         onSubmit={(event) => {
           release()

@@ -3,7 +3,7 @@
 import { Tabs } from "@base-ui/react/tabs"
 import { Check, X } from "lucide-react"
 import { useRouter } from "next/navigation"
-import { type FormEvent, type ReactNode, useId, useState } from "react"
+import { type FormEvent, type ReactNode, type Ref, useEffect, useId, useRef, useState } from "react"
 import { controlStyle, describedBy, Field } from "@/components/form/field"
 import { Button, buttonStyle } from "@/components/ui/button"
 import { CopyField } from "@/components/ui/copy-field"
@@ -44,7 +44,12 @@ export function FirstCall({
   const [draft, setDraft] = useState(() => newDraft(calls[0]))
   const { call, text, body } = draft
   const { called, calling, send, forget } = useCall(secret)
+  const result = useRef<HTMLLIElement>(null)
   const outcome = called && outcomeOf(called.response, call.metered?.counts ?? {}, newKey)
+
+  useEffect(() => {
+    if (called) result.current?.scrollIntoView({ block: "nearest" })
+  }, [called])
 
   function run(event: FormEvent) {
     event.preventDefault()
@@ -90,6 +95,7 @@ export function FirstCall({
         )}
       </Step>
       <Step
+        ref={result}
         number={3}
         title={outcome?.isGood === false ? "The call failed" : "See the result"}
         state={outcome && (outcome.isGood ? "done" : "failed")}
@@ -117,11 +123,13 @@ export function FirstCall({
 }
 
 export function Step({
+  ref,
   number,
   title,
   state,
   children,
 }: {
+  ref?: Ref<HTMLLIElement>
   number: number
   title: string
   state?: keyof typeof marks | undefined
@@ -129,7 +137,8 @@ export function Step({
 }) {
   const mark = state && marks[state]
   return (
-    <li className="grid grid-cols-[1.5rem_minmax(0,1fr)] gap-x-3 gap-y-2">
+    // The margin is the height of the dialog's footer.
+    <li ref={ref} className="grid scroll-mb-20 grid-cols-[1.5rem_minmax(0,1fr)] gap-x-3 gap-y-2">
       <span
         className={`grid size-6 place-items-center rounded-full border text-xs font-semibold tabular-nums ${mark?.style ?? "border-edge text-muted"}`}
       >
