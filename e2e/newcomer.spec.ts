@@ -5,7 +5,7 @@ import { collect, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort, runtimeUrlOf } from "@/scripts/postgres"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { outcome } from "./key-page"
+import { outcome, saved } from "./key-page"
 
 // The demo without a mail server, so that its emails are in its mailbox, and without a proxy, so that the newcomer may
 // read the mailbox.
@@ -54,6 +54,7 @@ test("from the start page, a newcomer signs up, makes a key and sees the result 
     await click(page.getByRole("button", { name: /^Run for up to/ }))
     await expect(outcome(page)).toContainText(/\d credits? · \d+ left$/)
     expect(clicks).toBeLessThanOrEqual(7)
+    await saved(page)
   } finally {
     await server.stop()
   }

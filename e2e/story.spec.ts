@@ -69,7 +69,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await page.getByRole("button", { name: "Copy prompt" }).click()
   await expect(page.getByText("Copied")).toBeVisible()
   const prompt = await clipboard()
-  expect(prompt).toBe(await page.getByLabel("Agent prompt").inputValue())
+  expect(prompt).toBe(await page.getByLabel("Prompt for an agent").inputValue())
   expect(prompt).toContain(`Base URL: ${baseURL}/api/v1/admin`)
   expect(prompt).toContain(`Authorization: Bearer ${adminKey}`)
   expect(prompt).toContain(`${baseURL}/api/v1/admin/skill.md\nRead it first`)

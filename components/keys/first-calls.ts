@@ -29,7 +29,7 @@ function runOf(endpoint: Documented): Call[] {
 function prompt(): Snippet {
   return {
     title: "Agent prompt",
-    label: "Agent prompt",
+    label: "Prompt for an agent",
     copy: "Copy prompt",
     text: agentPrompt(keyPlaceholder),
     note: "For an AI agent: the prompt has the key, and says where the API and its documents are.",
