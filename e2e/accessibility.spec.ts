@@ -2,7 +2,18 @@ import { expect } from "@playwright/test"
 import { pages } from "@/tests/support/pages"
 import { expectAccessibleWithoutSidewaysScroll, expectNoViolations, narrow, wide } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
-import { createKey, openDialog, press, row, rowButton, saved, shownKey, unfoldLimits } from "./key-page"
+import {
+  createKey,
+  openDialog,
+  outcome,
+  press,
+  row,
+  rowButton,
+  saved,
+  shownKey,
+  testKey,
+  unfoldLimits,
+} from "./key-page"
 
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
@@ -26,8 +37,8 @@ test.describe("in light and dark mode", () => {
     await page.keyboard.press("Escape")
     await expect(dialog).toHaveCount(0)
     await createKey(page, name)
-    await page.getByRole("button", { name: "Test it now" }).click()
-    await expect(page.getByText("Status 200")).toBeVisible()
+    await testKey(page, "user")
+    await expect(outcome(page)).toContainText("Status 200")
     await expectAccessibleWithoutSidewaysScroll(page)
     await saved(page)
     await press(rowButton(page, name, "Edit"))

@@ -10,7 +10,7 @@ import { sampled, scripting } from "@/tests/support/sample"
 import { work } from "@/tests/support/work"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { keyOf, test, uniqueName } from "./fixtures"
-import { createKey, openRun, saved } from "./key-page"
+import { createKey, openRun, outcome, saved } from "./key-page"
 import { filterBy, filterWithoutScript, openFilters } from "./lists"
 
 type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: number; held: number } }
@@ -488,7 +488,13 @@ const welcome = 10 * work.maxCost
 async function runOnce(page: Page, run: Locator): Promise<{ cost: number; balance: number }> {
   const [response] = await Promise.all([page.waitForResponse(`**${work.path}`), run.click()])
   const { data } = await response.json()
-  await expect(page.getByText(`Cost ${inCredits(data.cost)}. Balance: ${inCredits(data.balance)}.`)).toBeVisible()
+  await expect(outcome(page)).toContainText(
+    new RegExp(`(^| · )${inCredits(data.cost)} · ${data.balance.toLocaleString("en")} left$`),
+  )
+  await expect(page.getByRole("link", { name: "Open the request" })).toHaveAttribute(
+    "href",
+    `/account/requests/${response.headers()["x-request-id"]}`,
+  )
   return data
 }
 
@@ -564,7 +570,7 @@ test.describe("a run with a new key", () => {
     ] as const) {
       await body.fill(sent)
       await run.click()
-      await expect(page.getByRole("status").getByText(`Status 400: ${message}`)).toBeVisible()
+      await expect(outcome(page)).toHaveText(`Status 400: ${message}Change the body, then run it again.`)
     }
   })
 
@@ -580,16 +586,13 @@ test.describe("a run with a new key", () => {
     await createKey(page, uniqueName("Runs"))
     const { body, run } = await openRun(page)
     await expect(body).toHaveAccessibleDescription(new RegExp(`costs at most ${inCredits(work.maxCost)}`))
-    const outcome = page.getByRole("dialog").getByRole("status").last()
     const { cost, balance } = await runOnce(page, run)
     expect(balance).toBe(welcome - cost)
-    await expect(outcome.locator("div")).toHaveClass(/text-good/)
+    await expect(outcome(page).locator("div")).toHaveClass(/text-good/)
     await expectAccessibleWithoutSidewaysScroll(page)
     await expect(page.getByRole("dialog")).toContainText('"result": {')
     await run.click()
-    await expect(
-      page.getByText(`nothing was charged this time. The original run cost ${inCredits(cost)}.`),
-    ).toBeVisible()
+    await expect(outcome(page)).toContainText(`nothing charged: this repeats a call that cost ${inCredits(cost)}`)
     await body.fill(`${work.body} `)
     expect(await runOnce(page, run)).toMatchObject({ cost, balance: balance - cost })
     expect(keys).toHaveLength(3)
@@ -601,10 +604,10 @@ test.describe("a run with a new key", () => {
     await adjustBalance(database, userId, tooFew - (balance - cost))
     await body.fill(`${work.body}  `)
     await run.click()
-    await expect(outcome).toHaveText(
-      new RegExp(`^Status 402: .*balance is ${tooFew}\\. .*How to add credits: \\S+/docs#credits$`),
+    await expect(outcome(page)).toHaveText(
+      new RegExp(`^Status 402: .*balance is ${tooFew}\\. .*How to add credits: \\S+/docs#creditsAdd credits$`),
     )
-    await expect(outcome.locator("div")).toHaveClass(/text-bad/)
+    await expect(outcome(page).locator("div")).toHaveClass(/text-bad/)
     await saved(page)
     await page.goto("/account/credits")
     await expect(fact(page, "Balance")).toHaveText(inCredits(tooFew))
@@ -634,7 +637,7 @@ test.describe("a run with a new key", () => {
     await page.unroute(path)
     const [again] = await Promise.all([page.waitForRequest(path), run.click()])
     expect((await again.allHeaders()).cookie).toBeUndefined()
-    await expect(page.getByText("nothing was charged this time. The original run cost ")).toBeVisible()
+    await expect(outcome(page)).toContainText("nothing charged: this repeats a call that cost ")
     const { rows } = await database.query("SELECT cost::int FROM runs WHERE user_id = $1", [userId])
     expect(rows).toHaveLength(1)
     await saved(page)

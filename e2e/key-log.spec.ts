@@ -41,7 +41,11 @@ test("a key's page shows its properties, failures and requests, and filters the 
   await expect(main).toContainText("Requests by hour (UTC)")
 
   const failure = cells(page, "Recent failures").filter({ hasText: "429 rate_limited" })
-  await failure.getByRole("link").click()
+  await expect(failure.getByRole("link", { name: "/api/v1/me/orders" })).toHaveAttribute(
+    "href",
+    /^\/account\/requests\/[0-9a-f-]{36}$/,
+  )
+  await failure.getByRole("link", { name: "24 of these requests" }).click()
   await expect(page).toHaveURL(/\?status=429&route=%2Fapi%2Fv1%2Fme%2Forders$/)
   await expect(page.getByLabel("Status")).toHaveValue("429")
   await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText("of 24 rows")

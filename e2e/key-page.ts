@@ -1,6 +1,7 @@
 import { expect, type Locator, type Page } from "@playwright/test"
 import { inCredits } from "@/lib/credits/words"
 import { keyPattern } from "@/lib/keys/secret"
+import { kinds, type Surface } from "@/lib/surfaces"
 import { work } from "@/tests/support/work"
 
 /** Creates a key in the dialog and returns it; the dialog stays open and shows the key. */
@@ -52,15 +53,29 @@ export async function saved(page: Page): Promise<void> {
   await expect(page.getByLabel("New API key")).toHaveCount(0)
 }
 
-/** The form that calls the metered endpoint with a new key. With several endpoints, each has a folded form. */
+/** Chooses the free call of the surface, which every key may make, and makes it. */
+export async function testKey(page: Page, surface: Surface): Promise<void> {
+  if (surface === "user") await page.getByLabel("Call", { exact: true }).selectOption(kinds.user.test)
+  await page.getByRole("button", { name: "Run this call" }).click()
+}
+
+/** Chooses the metered call for a new key, and unfolds its body. */
 export async function openRun(page: Page): Promise<{ body: Locator; run: Locator }> {
-  const summary = page.getByText(`POST ${work.path}`, { exact: true })
-  const details = page.locator("details").filter({ has: summary })
-  if ((await details.getAttribute("open")) === null) await summary.click()
+  await page.getByLabel("Call", { exact: true }).selectOption(work.path)
+  await page.getByText("Change the body").click()
   return {
-    body: details.getByLabel("JSON body"),
-    run: details.getByRole("button", { name: `Run for up to ${inCredits(work.maxCost)}` }),
+    body: page.getByLabel("JSON body"),
+    run: page.getByRole("button", { name: `Run for up to ${inCredits(work.maxCost)}` }),
   }
+}
+
+/** The outcome of a call, which screen readers announce without the JSON. */
+export function outcome(page: Page): Locator {
+  return page
+    .locator("ol")
+    .filter({ has: page.getByLabel("New API key") })
+    .getByRole("status")
+    .last()
 }
 
 export function row(page: Page, name: string): Locator {

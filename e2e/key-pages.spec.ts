@@ -9,12 +9,14 @@ import {
   choosePermission,
   createKey,
   openDialog,
+  outcome,
   press,
   rotateKey,
   row,
   rowButton,
   saved,
   shownKey,
+  testKey,
   unfoldLimits,
 } from "./key-page"
 import { hydrated } from "./pages"
@@ -126,10 +128,11 @@ for (const surface of sampled(["user", "admin"] as const)) {
       await page.getByRole("button", { name: "Create key" }).click()
       const key = await shownKey(page)
       await expect(row(page, name)).toContainText("Never used")
-      await page.getByRole("button", { name: "Test it now" }).click()
+      await testKey(page, surface)
       await expect(row(page, name)).not.toContainText("Never used")
       await expect(page.getByLabel("New API key")).toHaveValue(key)
       await saved(page)
+      await expect(row(page, name).getByText(name)).toBeFocused()
     })
 
     test("Back asks for confirmation before it discards the key", async ({ page }) => {
@@ -375,6 +378,19 @@ test.describe("the limits of a new key", () => {
     await dialog.getByRole("button", { name: "Create key" }).click()
     const key = await shownKey(page)
     await expect(dialog.getByText("It does not work from your own address")).toBeVisible()
+    await testKey(page, "user")
+    await expect(outcome(page)).toContainText("Status 403: This key does not work from ")
+    await expect(outcome(page).locator("div")).toHaveClass(/text-bad/)
+    await expect(dialog.getByRole("heading", { name: "The call failed" })).toBeVisible()
+    const [next] = await Promise.all([
+      page.waitForEvent("popup"),
+      outcome(page)
+        .getByRole("link", { name: /^Add [\d.:a-f]+ to this key$/ })
+        .click(),
+    ])
+    await expect(next.getByLabel("Allowed IP addresses")).toHaveValue("203.0.113.0/24\n2001:db8::7")
+    await next.close()
+    await expect(page.getByLabel("New API key")).toHaveValue(key)
     await saved(page)
     await expect(row(page, name)).toContainText("2 addresses")
     expect(await statusOf(request, key, { "X-Forwarded-For": "203.0.113.9" })).toEqual([200, undefined])
@@ -735,12 +751,14 @@ test("the test call of an admin key uses an endpoint that every admin key may re
   await signInAs("bookkeeper")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Books"))
-  await expect(page.getByText("GET /api/v1/admin/key", { exact: true })).toBeVisible()
-  await page.getByRole("button", { name: "Test it now" }).click()
-  // Screen readers announce the outcome, not the JSON.
-  await expect(page.getByRole("dialog").getByRole("status").last()).toHaveText("Status 200: the key works")
+  await page.getByRole("tab", { name: "curl" }).click()
+  await expect(page.getByLabel("Request in curl")).toHaveValue(/^curl ".*\/api\/v1\/admin\/key"/)
+  await testKey(page, "admin")
+  await expect(outcome(page)).toHaveText("Status 200: the key works")
   await expect(page.getByRole("dialog")).toContainText('"scopes"')
-  await expect(page.getByRole("button", { name: /^Run/ })).toHaveCount(0)
+  // Without the permission for the log of all requests, the page of an own one.
+  await expect(page.getByRole("link", { name: "Open the request" })).toHaveAttribute("href", /^\/account\/requests\//)
+  await expect(page.getByRole("button", { name: /^Run/ })).toHaveText(["Run this call"])
 })
 
 function ownKey(request: APIRequestContext, surface: Surface, key: string) {

@@ -31,7 +31,10 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await page.getByRole("button", { name: "Create key" }).click()
   expect((await created).headers()["cache-control"]).toContain("no-store")
   const key = await shownKey(page)
-  await expect(page.getByLabel("curl")).toHaveValue(new RegExp(`Bearer ${key}`))
+  for (const language of ["curl", "JavaScript", "Python"]) {
+    await expect(page.getByLabel(language)).toHaveValue(new RegExp(`${work.path}"[^]*Bearer ${key}"`))
+  }
+  await expect(page.getByText("Run one of these in a terminal.")).toBeVisible()
   await expect(row(page, name)).toContainText("Active")
   const headers = { Authorization: `Bearer ${key}` }
   expect((await request.get("/api/v1/me", { headers })).status()).toBe(200)
@@ -148,6 +151,6 @@ test("without JavaScript, an admin key is shown with its agent prompt", { tag: "
   const key = await shownKey(page)
   await expect(page.getByLabel("Agent prompt")).toHaveValue(new RegExp(`${baseURL}/api/v1/admin[^]*Bearer ${key}`))
   await page.getByRole("button", { name: "I have saved this key" }).click()
-  await expect(page).toHaveURL(/\/admin\/api-keys\??$/)
+  await expect(page).toHaveURL(/\/admin\/api-keys\??#key-[0-9a-f-]{36}$/)
   expect(await page.content()).not.toContain(key)
 })

@@ -2,8 +2,9 @@ import { expect } from "@playwright/test"
 import { demoPassword } from "@/lib/process/demo-accounts"
 import { kinds } from "@/lib/surfaces"
 import { verificationTokenIn } from "@/tests/support/mail-server"
+import { work } from "@/tests/support/work"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { createKey, press, row, rowButton, saved } from "./key-page"
+import { createKey, outcome, press, row, rowButton, saved, testKey } from "./key-page"
 import { emailTo } from "./mail"
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] })
@@ -43,12 +44,12 @@ test("a user key and an admin key each work only on their own surface, and a rev
   for (const language of ["curl", "JavaScript", "Python"]) {
     await page.getByRole("tab", { name: language }).click()
     const field = page.getByLabel(`Request in ${language}`)
-    await expect(field).toHaveValue(new RegExp(`${baseURL}/api/v1/me/key"?[^]*Bearer ${userKey}"`))
+    await expect(field).toHaveValue(new RegExp(`${baseURL}${work.path}"?[^]*Bearer ${userKey}"`))
   }
   await page.getByRole("button", { name: "Copy request" }).click()
   expect(await clipboard()).toContain(`Bearer ${userKey}`)
-  await page.getByRole("button", { name: "Test it now" }).click()
-  await expect(page.getByText("Status 200: the key works")).toBeVisible()
+  await testKey(page, "user")
+  await expect(outcome(page)).toHaveText("Status 200: the key works")
   await saved(page)
   await expect(row(page, userKeyName)).toContainText("Active")
   expect(await call("/api/v1/me", userKey)).toEqual([200, undefined])
@@ -68,12 +69,12 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await page.getByRole("button", { name: "Copy prompt" }).click()
   await expect(page.getByText("Copied")).toBeVisible()
   const prompt = await clipboard()
-  expect(prompt).toBe(await page.getByLabel("Agent prompt").inputValue())
+  expect(prompt).toBe(await page.getByLabel("Prompt for an agent").inputValue())
   expect(prompt).toContain(`Base URL: ${baseURL}/api/v1/admin`)
   expect(prompt).toContain(`Authorization: Bearer ${adminKey}`)
   expect(prompt).toContain(`${baseURL}/api/v1/admin/skill.md\nRead it first`)
-  await page.getByRole("button", { name: "Test it now" }).click()
-  await expect(page.getByText("Status 200: the key works")).toBeVisible()
+  await testKey(page, "admin")
+  await expect(outcome(page)).toHaveText("Status 200: the key works")
   await saved(page)
   await expect(row(page, adminKeyName)).toContainText("admin@example.com")
   expect(await call("/api/v1/admin/key", adminKey)).toEqual([200, undefined])

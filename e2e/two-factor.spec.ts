@@ -5,10 +5,13 @@ import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { addAuthenticator } from "./authenticator"
 import { type Account, test } from "./fixtures"
 import { emailTo } from "./mail"
+import { hydrated } from "./pages"
 
 const setup = "/account/security/two-factor"
 
 test.use({ ownContext: true })
+
+const offerOn = (page: Page) => page.getByRole("region", { name: "Passkey" })
 
 async function addPasskey(page: Page, name: string): Promise<string[]> {
   await page.goto(setup)
@@ -45,6 +48,30 @@ async function confirmWith(page: Page, code: string): Promise<void> {
   await page.getByRole("button", { name: "Confirm" }).click()
 }
 
+test("Home offers a passkey once: not after a refusal, and only where the browser supports it", async ({
+  page,
+  context,
+  signUp,
+}) => {
+  await signUp()
+  await page.goto("/account")
+  await expect(offerOn(page).getByRole("link", { name: "Add a passkey" })).toHaveAttribute("href", setup)
+  await offerOn(page).getByRole("button", { name: "No, thanks" }).click()
+  await expect(offerOn(page)).toHaveCount(0)
+  await expect(page.getByRole("main")).toBeFocused()
+  await page.reload()
+  await expect(page.getByRole("heading", { level: 1, name: "Home" })).toBeVisible()
+  await expect(offerOn(page)).toHaveCount(0)
+
+  await context.clearCookies({ name: /passkey-offer$/ })
+  await page.reload()
+  await expect(offerOn(page)).toBeVisible()
+  await page.addInitScript("delete window.PublicKeyCredential")
+  await page.reload()
+  await hydrated(page)
+  await expect(offerOn(page)).toHaveCount(0)
+})
+
 test("a passkey is added, signs in alone, confirms a password, and does neither once it is removed", async ({
   page,
   context,
@@ -55,6 +82,10 @@ test("a passkey is added, signs in alone, confirms a password, and does neither 
   await page.goto("/account/security")
   await page.getByRole("link", { name: "Set up two-factor authentication" }).click()
   await addPasskey(page, "My laptop")
+  await page.goto("/account")
+  await expect(page.getByRole("heading", { level: 1, name: "Home" })).toBeVisible()
+  await expect(offerOn(page)).toHaveCount(0)
+  await page.goto(setup)
   await emailTo(account.email, "Subject: A passkey was added to your account")
   await expect(page.getByRole("row", { name: "My laptop" })).toContainText("Never")
   expect(await authenticator.credentials()).toMatchObject([{ rpId: "localhost", isResidentCredential: true }])

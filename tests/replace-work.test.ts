@@ -59,11 +59,12 @@ test("a customer tries the new work on the key page, with its own example and pr
     await page.getByLabel("Name").fill("Sums")
     await page.getByRole("button", { name: "Create key" }).click()
     // There is a second metered endpoint.
-    await page.getByText("POST /api/v1/me/run", { exact: true }).click()
-    const run = page.locator("details", { hasText: "POST /api/v1/me/run" })
-    expect(JSON.parse(await run.getByLabel("JSON body").inputValue())).toEqual({ numbers })
-    await run.getByRole("button", { name: "Run for up to 3 credits" }).click()
-    await page.getByText("Cost 3 credits. Balance: 97 credits.").waitFor()
+    await page.getByLabel("Call", { exact: true }).selectOption("/api/v1/me/run")
+    expect(await page.getByLabel("Request in curl").inputValue()).toContain(`-d '${JSON.stringify({ numbers })}'`)
+    expect(JSON.parse(await page.getByLabel("JSON body").inputValue())).toEqual({ numbers })
+    await page.getByRole("button", { name: "Run for up to 3 credits" }).click()
+    // The new work names no numbers of its result.
+    await page.getByText("3 credits · 97 left", { exact: true }).waitFor()
     await page.getByText('"sum": 6.5').waitFor()
   } finally {
     await browser.close()

@@ -21,6 +21,7 @@ import { AccountTiles } from "./account-tiles"
 import { KeyUse, LastOrders, LastRequests } from "./last-rows"
 import { entry } from "./navigation"
 import { NextSteps } from "./next-steps"
+import { PasskeyOffer } from "./passkey-offer"
 import { counted } from "./security/two-factor-panel"
 
 export const metadata: Metadata = { title: entry.label }
@@ -63,6 +64,7 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
         </Notice>
       )}
       <NextSteps {...progress} />
+      <PasskeyOffer viewer={viewer} />
       <AccountTiles
         balance={balance}
         days={days}

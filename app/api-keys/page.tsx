@@ -2,8 +2,6 @@ import type { Metadata } from "next"
 import { meteredEndpoints } from "@/app/api/v1/endpoints"
 import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
-import type { MeteredCall } from "@/components/keys/try-key"
-import { exampleBody } from "@/lib/api/documents/document"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { changeUserKey, createUserKey, revokeUserKey, rotateUserKey } from "./actions"
@@ -18,18 +16,11 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
       viewer={viewer}
       query={await searchParams}
       offered={await allScopesOf(viewer.role)}
-      runs={await meteredCalls()}
+      runs={await meteredEndpoints()}
       create={createUserKey}
       rotate={rotateUserKey}
       change={changeUserKey}
       revoke={revokeUserKey}
     />
   )
-}
-
-async function meteredCalls(): Promise<MeteredCall[]> {
-  return (await meteredEndpoints()).map((endpoint) => {
-    const { path, summary, metered } = endpoint
-    return { path, summary, maxCost: metered.maxCost, body: JSON.stringify(exampleBody(endpoint), null, 2) }
-  })
 }

@@ -1,10 +1,9 @@
 import type { Metadata } from "next"
 import { Points, SiteFooter, SiteHeader, SiteMain, SiteSection } from "@/app/_shell/site"
+import { agentPrompt } from "@/components/code/agent-prompt"
 import { CodePanel } from "@/components/code/code-panel"
-import { readyToPaste } from "@/components/code/ready-to-paste"
 import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
-import { keyPlaceholder } from "@/lib/keys/choices"
 import { kinds } from "@/lib/surfaces"
 import { Shot } from "./shot"
 
@@ -16,7 +15,6 @@ export const metadata: Metadata = {
 
 /** The same for everyone: see lib/platform/http/documents.ts. */
 export default function OperatorsPage() {
-  const [prompt] = readyToPaste("admin")
   return (
     <>
       <SiteHeader>
@@ -42,14 +40,12 @@ export default function OperatorsPage() {
             ]}
           />
         </div>
-        {prompt && (
-          <SiteSection
-            title="Paste this into your agent"
-            text="The prompt comes with each admin key. The agent reads one document and knows what it may ask."
-          >
-            <CodePanel title={prompt.title} code={prompt.text.replaceAll(keyPlaceholder, `${kinds.admin.prefix}…`)} />
-          </SiteSection>
-        )}
+        <SiteSection
+          title="Paste this into your agent"
+          text="The prompt comes with each admin key. The agent reads one document and knows what it may ask."
+        >
+          <CodePanel title="Agent prompt" code={agentPrompt(`${kinds.admin.prefix}…`)} />
+        </SiteSection>
       </SiteMain>
       <SiteFooter />
     </>

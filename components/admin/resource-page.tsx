@@ -5,13 +5,14 @@ import { addressOf, readListing } from "@/components/list/query"
 import { isChosen, type View, Views } from "@/components/list/views"
 import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
-import { EmptyState } from "@/components/ui/empty-state"
+import { type Command, EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { emailsOf } from "@/lib/accounts/data"
 import { refuseAs } from "@/lib/api/errors"
 import type { AdminEndpoint } from "@/lib/api/lists"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { holds } from "@/lib/permissions"
+import { isDevelopmentOpen } from "@/lib/platform/http/development"
 import { requirePermission, type Viewer } from "@/lib/sign-in/browser-session"
 import { openWithIds } from "./account-choice"
 import { AccountLink } from "./id-links"
@@ -95,8 +96,8 @@ function formWith<Row, Related>(form: ResourceForm<Row, Related>, related: Relat
   }
 }
 
-function NothingYet({ action }: { action: { text: string; href: string; label: string } | undefined }) {
-  if (!action) return <EmptyState title="Nothing here yet" />
+async function NothingYet({ action }: { action: { text: string; href: string; label: string } | undefined }) {
+  if (!action) return <EmptyState title="Nothing here yet" command={await exampleData()} />
   return (
     <EmptyState
       title="Nothing here yet"
@@ -109,6 +110,10 @@ function NothingYet({ action }: { action: { text: string; href: string; label: s
       {action.text}
     </EmptyState>
   )
+}
+
+async function exampleData(): Promise<Command | undefined> {
+  return (await isDevelopmentOpen()) ? { label: "Example data", text: "npm run db:seed" } : undefined
 }
 
 function accountsIn(rows: readonly object[]): string[] {

@@ -102,6 +102,8 @@ function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyFo
         label="Name"
         hint="Where the key will be used, so that you recognize it when you revoke it."
         name="name"
+        // Before the scripts are loaded, too.
+        autoFocus
         required
         maxLength={80}
         autoComplete="off"

@@ -1,6 +1,8 @@
+import type { ReactNode } from "react"
 import { z } from "zod"
 import { Chart } from "@/components/chart/chart"
 import { periodNames, valuesSince } from "@/components/chart/periods"
+import { firstRequest } from "@/components/code/first-request"
 import { Count, Moment, None } from "@/components/list/cells"
 import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
@@ -121,7 +123,17 @@ export function Usage({
 
 const titles: Record<UsageUnit, string> = { day: "by day (UTC)", hour: "by hour (UTC)" }
 
-export function Failures({ failures, page, now }: { failures: readonly Failure[]; page: string; now: Date }) {
+export function Failures({
+  failures,
+  page,
+  requestsPage,
+  now,
+}: {
+  failures: readonly Failure[]
+  page: string
+  requestsPage: string
+  now: Date
+}) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div>
@@ -133,7 +145,7 @@ export function Failures({ failures, page, now }: { failures: readonly Failure[]
       ) : (
         <RowsTable
           caption="Recent failures"
-          columns={failureColumns(page, now)}
+          columns={failureColumns(page, requestsPage, now)}
           rows={failures}
           keyOf={({ method, route, status, code }) => [method, route, status, code].join(" ")}
         />
@@ -142,35 +154,62 @@ export function Failures({ failures, page, now }: { failures: readonly Failure[]
   )
 }
 
-const failureColumns = (page: string, now: Date): TableColumn<Failure>[] => [
+const failureColumns = (page: string, requestsPage: string, now: Date): TableColumn<Failure>[] => [
   {
     label: "Status",
     className: "lg:max-w-96",
     cell: ({ status, code }) => <Outcome status={status} code={code} />,
   },
   {
-    label: "Request",
-    cell: ({ method, route, status }) => (
+    label: "Last request",
+    opens: true,
+    cell: ({ lastId, method, route }) => (
+      <OpenRequest href={`${requestsPage}/${lastId}`}>
+        <Request method={method} route={route} />
+      </OpenRequest>
+    ),
+  },
+  {
+    label: "Count",
+    numeric: true,
+    cell: ({ count, route, status }) => (
       <Link
         href={`${page}?${new URLSearchParams({ status: String(status), route })}`}
         className="underline decoration-line underline-offset-2 hover:decoration-current"
       >
-        <Request method={method} route={route} />
+        <Count value={count} />
+        <span className="sr-only"> of these requests</span>
       </Link>
     ),
   },
-  { label: "Count", numeric: true, cell: ({ count }) => <Count value={count} /> },
   { label: "Last", cell: ({ lastAt }) => <RelativeTime date={lastAt} now={now} /> },
   { label: "Last IP address", cell: ({ lastAddress }) => lastAddress ?? <None /> },
 ]
 
+function OpenRequest({ href, children }: { href: string; children: ReactNode }) {
+  return (
+    <Link href={href} className="underline decoration-line underline-offset-2 hover:decoration-current">
+      {children}
+    </Link>
+  )
+}
+
 type Row = z.output<typeof requestRow>
 
-export type RequestLog = { path: string; read: (search: string) => Promise<List<Row>> }
+/** `page` has a page for each request. */
+export type RequestLog = { path: string; page: string; read: (search: string) => Promise<List<Row>> }
 
-const requestColumns: readonly Column<Row>[] = [
+const requestColumns = (requestsPage: string): readonly Column<Row>[] => [
   { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  { label: "Request", cell: (row) => <Request {...row} /> },
+  {
+    label: "Request",
+    opens: true,
+    cell: (row) => (
+      <OpenRequest href={`${requestsPage}/${row.id}`}>
+        <Request {...row} />
+      </OpenRequest>
+    ),
+  },
   { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
   { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
   { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
@@ -195,6 +234,7 @@ export async function Requests({
     seenOf("key", keyId),
     readListing(page, query, (search) => log.read(`${search}&keyId=${keyId}`)),
   ])
+  const columns = requestColumns(log.page)
   const apiQuery = new URLSearchParams([...listing.apiQuery, ["keyId", keyId]])
   return (
     <ListView
@@ -202,9 +242,9 @@ export async function Requests({
       page={page}
       path={log.path}
       filters={{ status: z.enum(statuses.map(String)), route: z.enum(routes) }}
-      columns={surface === "user" ? requestColumns : requestColumns.filter(({ label }) => label !== "Credits")}
+      columns={surface === "user" ? columns : columns.filter(({ label }) => label !== "Credits")}
       listing={{ ...listing, apiQuery }}
-      empty={<EmptyState title="No requests in the log" />}
+      empty={<EmptyState title="No requests in the log" command={firstRequest(surface)} />}
     />
   )
 }

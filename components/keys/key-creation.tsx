@@ -1,8 +1,6 @@
 "use client"
 
-import { Tabs } from "@base-ui/react/tabs"
-import { type ReactNode, useEffect, useRef } from "react"
-import type { Snippet } from "@/components/code/ready-to-paste"
+import { type ReactNode, useEffect, useRef, useState } from "react"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { dialogFooterStyle } from "@/components/overlay/dialog-style"
@@ -11,13 +9,12 @@ import { Button, buttonStyle } from "@/components/ui/button"
 import { CopyField } from "@/components/ui/copy-field"
 import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
-import { useHydrated } from "@/components/ui/use-hydrated"
 import { Untrusted } from "@/components/values/untrusted"
 import type { FormAction } from "@/lib/form/action"
 import type { Created } from "@/lib/form/keys"
-import { keyPlaceholder } from "@/lib/keys/choices"
 import { absoluteTime, plainDate } from "@/lib/platform/text/format-time"
-import { type MeteredCall, RunCalls, TestCall } from "./try-key"
+import { keyVariable } from "@/lib/product"
+import { FirstCall, type FirstCalls, Step } from "./try-key"
 
 export type CreateAction = FormAction<string, Created>
 
@@ -28,13 +25,8 @@ export type Creation = {
   submit: string
 }
 
-export type ShownWithKey = {
-  page: string
-  /** Every key of the surface may read this path. */
-  testPath: string
-  runs: readonly MeteredCall[]
-  snippets: readonly Snippet[]
-}
+/** `page` is the list of keys. */
+export type ShownWithKey = FirstCalls & { page: string }
 
 export function KeyCreation({
   creation: { title, action, fields, submit },
@@ -104,8 +96,8 @@ function AlreadyIssued({ page }: { page: string }) {
 
 /** No other component shows a key. The key exists only in `issued`, and is gone when this component unmounts. */
 function KeyReveal({
-  issued: { secret, name, expiresAt, mayRun, replacedUntil, report, warning },
-  shown: { snippets, testPath, runs, page },
+  issued: { id, secret, name, expiresAt, mayRun, replacedUntil, report, warning },
+  shown: { page, calls, requestsPage },
   onClose,
 }: {
   issued: Exclude<Created, "already_issued">
@@ -113,12 +105,12 @@ function KeyReveal({
   onClose: (() => void) | undefined
 }) {
   const container = useRef<HTMLDivElement>(null)
-  const hydrated = useHydrated()
+  const [isCopied, setCopied] = useState(false)
+  const [first, ...others] = mayRun ? calls : calls.filter(({ metered }) => !metered)
   const release = useLeaveGuard(container, onClose ?? (() => location.replace(page)))
 
   useEffect(() => container.current?.querySelector<HTMLElement>("#new-key")?.focus(), [])
 
-  const Snippets = hydrated && snippets.length > 1 ? SnippetTabs : SnippetList
   return (
     <div ref={container} className="grid gap-4">
       <div className="grid gap-1">
@@ -129,8 +121,7 @@ function KeyReveal({
           <span className="font-medium text-ink wrap-anywhere">
             <Untrusted>{name}</Untrusted>
           </span>{" "}
-          {expiresAt ? `works until ${plainDate(new Date(expiresAt))}.` : "works until it is revoked."} You won’t see
-          this key again. Store it in a secrets manager.
+          {expiresAt ? `works until ${plainDate(new Date(expiresAt))}.` : "works until it is revoked."}
         </p>
         {replacedUntil !== undefined && (
           <p className="text-muted">
@@ -147,12 +138,34 @@ function KeyReveal({
         )}
       </div>
       {warning && <Notice tone="warn">{warning}</Notice>}
-      <CopyField id="new-key" label="New API key" value={secret} copy="Copy key" kind="primary" />
-      <Snippets snippets={snippets} secret={secret} />
-      {hydrated && <TestCall path={testPath} secret={secret} />}
-      {hydrated && mayRun && <RunCalls runs={runs} secret={secret} />}
+      <ol className="grid gap-5">
+        <Step number={1} title="Copy the key" state={isCopied ? "done" : undefined}>
+          <CopyField
+            id="new-key"
+            label="New API key"
+            value={secret}
+            copy="Copy key"
+            kind={isCopied ? "plain" : "primary"}
+            onCopy={() => setCopied(true)}
+          />
+          <p className="text-muted">
+            You won’t see this key again. Store it in a secrets manager. In a terminal,{" "}
+            <code className="font-mono text-xs text-ink">{readKey}</code> takes it without a trace in the history.
+          </p>
+        </Step>
+        {first && (
+          <FirstCall
+            calls={[first, ...others]}
+            requestsPage={requestsPage}
+            secret={secret}
+            newKey={{ id, page }}
+            isCopied={isCopied}
+          />
+        )}
+      </ol>
+      {/* The fragment gives the new row the focus. */}
       <form
-        action={page}
+        action={`${page}#key-${id}`}
         method="get"
         onSubmit={(event) => {
           release()
@@ -168,43 +181,4 @@ function KeyReveal({
   )
 }
 
-type WithKey = { snippets: readonly Snippet[]; secret: string }
-
-function SnippetTabs({ snippets, secret }: WithKey) {
-  return (
-    <Tabs.Root defaultValue={snippets[0]?.title} className="grid gap-3">
-      <Tabs.List aria-label="Example requests" className="flex gap-1 border-b border-line">
-        {snippets.map(({ title }) => (
-          <Tabs.Tab
-            key={title}
-            value={title}
-            className="-mb-px h-8 border-b-2 border-transparent px-2.5 font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
-          >
-            {title}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {snippets.map((snippet) => (
-        // A panel that was left stays for a frame, below the new one.
-        <Tabs.Panel key={snippet.title} value={snippet.title} tabIndex={-1} className="inert:hidden">
-          <SnippetField snippet={snippet} secret={secret} label={`Request in ${snippet.title}`} />
-        </Tabs.Panel>
-      ))}
-    </Tabs.Root>
-  )
-}
-
-function SnippetList({ snippets, secret }: WithKey) {
-  return snippets.map((snippet) => (
-    <SnippetField key={snippet.title} snippet={snippet} secret={secret} label={snippet.title} />
-  ))
-}
-
-function SnippetField({ snippet, secret, label }: { snippet: Snippet; secret: string; label: string }) {
-  const { title, copy, text } = snippet
-  const value = text.replaceAll(keyPlaceholder, secret)
-  const lines = Math.min(12, Math.max(3, value.split("\n").length + 1))
-  return (
-    <CopyField id={`snippet-${title.replaceAll(" ", "-")}`} label={label} value={value} copy={copy} lines={lines} />
-  )
-}
+const readKey = `read -rs ${keyVariable} && export ${keyVariable}`

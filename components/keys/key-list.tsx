@@ -62,7 +62,16 @@ export function KeyList({
   const shown = showsEnded ? [...rows, ...ended] : filtered
   const table =
     shown.length === 0 ? (
-      <EmptyState title={problem ? "No key has this problem" : "No active keys"} />
+      <EmptyState
+        title={problem ? "No key has this problem" : "No active keys"}
+        action={
+          own && (
+            <Link href={problem ? page : `${page}?new`} className={buttonStyle()}>
+              {problem ? "All keys" : "Create a key"}
+            </Link>
+          )
+        }
+      />
     ) : (
       <KeyTable
         keys={shown}

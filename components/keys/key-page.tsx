@@ -1,9 +1,9 @@
 import type { ReactNode } from "react"
 import { AccountLink } from "@/components/admin/id-links"
+import { firstRequest } from "@/components/code/first-request"
 import { None } from "@/components/list/cells"
 import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
-import { CopyField } from "@/components/ui/copy-field"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Fact, Facts } from "@/components/ui/facts"
 import { Link } from "@/components/ui/link"
@@ -11,12 +11,12 @@ import { Notice } from "@/components/ui/notice"
 import { StatusBadge } from "@/components/ui/status-badge"
 import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
-import { requestIn } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
 import type { ListedKey } from "@/lib/keys/data"
 import { healthOf, isUnscoped, keyStatus, problems } from "@/lib/keys/health"
 import { networksInWords, revocationInWords, spendingInWords } from "@/lib/keys/words"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
+import { keyVariable } from "@/lib/product"
 import { keyReportOf } from "@/lib/request-log/key-report"
 import { failuresOf, usageOf } from "@/lib/request-log/of-key"
 import type { Viewer } from "@/lib/sign-in/browser-session"
@@ -90,7 +90,7 @@ export async function KeyPage({
       {!isUnused && !isReading && (
         <>
           <Usage usage={used} unit={unit} surface={surface} createdAt={listed.createdAt} page={page} />
-          <Failures failures={failures} page={page} now={now} />
+          <Failures failures={failures} page={page} requestsPage={log.page} now={now} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
               <h2 className="text-base font-semibold">IP addresses, newest first</h2>
@@ -194,22 +194,16 @@ function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
     ))
 }
 
+const variable = <code className="font-mono text-ink">{keyVariable}</code>
+
 function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedKey; isUsable: boolean }) {
   return (
-    <div className="grid gap-4">
-      <EmptyState title={isUsable ? "No requests yet" : "No requests"}>
-        {lastUsedAt && "The last use of the key is not in the log. "}
-        {isUsable && "Send a request with this key: it appears here within seconds."}
-      </EmptyState>
-      {isUsable && (
-        <CopyField
-          id="first-request"
-          label="First request"
-          value={requestIn("curl", { url: env().BASE_URL + kinds[surface].test })}
-          copy="Copy request"
-          lines={3}
-        />
-      )}
-    </div>
+    <EmptyState
+      title={isUsable ? "No requests yet" : "No requests"}
+      command={isUsable ? firstRequest(surface) : undefined}
+    >
+      {lastUsedAt && "The last use of the key is not in the log. "}
+      {isUsable && <>Put the key into {variable}, and send this: it appears here within seconds.</>}
+    </EmptyState>
   )
 }

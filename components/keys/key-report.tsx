@@ -7,6 +7,7 @@ import { PrintButton } from "@/components/page/print-button"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Fact, Facts } from "@/components/ui/facts"
+import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
 import { RowsTable, type TableColumn } from "@/components/ui/table"
 import { Tile, Tiles } from "@/components/ui/tile"
@@ -72,7 +73,14 @@ export async function KeyReportPage({
       )}
       <KeySummary report={report} ownerEmail={ownerEmail} />
       {total.requests === 0 ? (
-        <EmptyState title="No requests" />
+        <EmptyState
+          title="No requests"
+          action={
+            <Link href={page} className={buttonStyle()}>
+              Open the key
+            </Link>
+          }
+        />
       ) : (
         <>
           <Totals report={report} />

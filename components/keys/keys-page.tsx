@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
-import { readyToPaste } from "@/components/code/ready-to-paste"
 import { PageFrame, Panel } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
+import type { Documented } from "@/lib/api/documents/document"
 import { listKeys, managesAll } from "@/lib/keys/data"
 import { presetsOf, type Scope, scopeMeanings } from "@/lib/keys/scopes"
 import { holds } from "@/lib/permissions"
@@ -11,7 +11,8 @@ import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { CreateKey, CreateKeyInPage } from "./create-key"
-import type { CreateAction, ShownWithKey } from "./key-creation"
+import { firstCallsOf } from "./first-calls"
+import type { CreateAction } from "./key-creation"
 import { KeyList } from "./key-list"
 import type { RowServerActions } from "./row-forms"
 
@@ -26,22 +27,23 @@ export async function KeysPage({
   viewer,
   query,
   offered,
-  runs,
+  runs = [],
   create,
   rotate,
   change,
   revoke,
-}: Pick<ShownWithKey, "runs"> &
-  RowServerActions & {
-    surface: Surface
-    viewer: Viewer
-    query: Record<string, string | string[] | undefined>
-    offered: Readonly<Record<Surface, readonly Scope[]>>
-    create: CreateAction
-  }) {
-  const { title, page, api, prefix, test } = kinds[surface]
+}: RowServerActions & {
+  surface: Surface
+  viewer: Viewer
+  query: Record<string, string | string[] | undefined>
+  offered: Readonly<Record<Surface, readonly Scope[]>>
+  /** Metered endpoints, which a key with the permission may call. */
+  runs?: readonly Documented[]
+  create: CreateAction
+}) {
+  const { title, page, api, prefix } = kinds[surface]
   const keys = await listKeys(surface, viewer)
-  const shown = { page, testPath: test, runs, snippets: readyToPaste(surface) }
+  const shown = { page, ...firstCallsOf(surface, viewer.role, runs) }
   const rules = { hasSpending: surface === "user", perMinute: limits.key.tokens }
   const meanings = Object.fromEntries(offered[surface].map((scope) => [scope, scopeMeanings[scope]]))
   const presets = presetsOf(surface, offered[surface])

@@ -10,7 +10,6 @@ const everyMs = 5_000
 /** Stops after ten minutes unattended, because every poll extends the viewer's session. */
 const maxQuestions = 120
 
-/** Polls only the number of requests, so that an open page costs little. A lost connection changes nothing. */
 export function LiveUpdates({ path, requests }: { path: string; requests: number }) {
   const router = useRouter()
   const hydrated = useHydrated()
@@ -23,18 +22,11 @@ export function LiveUpdates({ path, requests }: { path: string; requests: number
     known.current = requests
   }, [requests])
 
-  useEffect(() => {
-    if (isPaused) return undefined
-    let questions = 0
-    const timer = setInterval(async () => {
-      if (document.hidden) return
-      questions++
-      if (questions > maxQuestions) return setPaused(true)
-      const found = await countOf(path)
-      if (found !== undefined && found > known.current) router.refresh()
-    }, everyMs)
-    return () => clearInterval(timer)
-  }, [isPaused, path, router])
+  useRequestCount(
+    isPaused ? null : path,
+    (found) => found > known.current && router.refresh(),
+    () => setPaused(true),
+  )
 
   if (!hydrated) return null
   return (
@@ -47,6 +39,28 @@ export function LiveUpdates({ path, requests }: { path: string; requests: number
       <p role="status">{news > 0 && `${news} new ${news === 1 ? "request" : "requests"}`}</p>
     </div>
   )
+}
+
+/** Polls only the number of requests, so that an open page costs little. A lost connection changes nothing. */
+export function useRequestCount(path: string | null, onCount: (requests: number) => void, onEnd?: () => void): void {
+  const latest = useRef({ onCount, onEnd })
+  latest.current = { onCount, onEnd }
+
+  useEffect(() => {
+    if (path === null) return undefined
+    let questions = 0
+    const timer = setInterval(async () => {
+      if (document.hidden) return
+      questions++
+      if (questions > maxQuestions) {
+        clearInterval(timer)
+        return latest.current.onEnd?.()
+      }
+      const found = await countOf(path)
+      if (found !== undefined) latest.current.onCount(found)
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [path])
 }
 
 async function countOf(path: string): Promise<number | undefined> {

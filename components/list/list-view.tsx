@@ -107,7 +107,7 @@ function sortingBy(field: string, numeric: boolean, page: string, query: URLSear
   }
 }
 
-function NoMatch({ page }: { page: string }) {
+export function NoMatch({ page }: { page: string }) {
   return (
     <EmptyState
       title="Nothing matches"

@@ -14,6 +14,7 @@ export function CopyField({
   copy,
   kind = "plain",
   lines = 1,
+  onCopy,
   children,
 }: {
   id: string
@@ -22,6 +23,7 @@ export function CopyField({
   copy: string
   kind?: ButtonKind
   lines?: number
+  onCopy?: () => void
   children?: ReactNode
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -30,6 +32,10 @@ export function CopyField({
     field.current?.select()
   })
   const hydrated = useHydrated()
+
+  async function press() {
+    if (await copyText(value)) onCopy?.()
+  }
 
   // Keeps the text away from autofill, password managers and online spell checkers.
   const common = { id, value, readOnly: true, autoComplete: "off", spellCheck: false, "data-1p-ignore": true } as const
@@ -49,7 +55,7 @@ export function CopyField({
         />
         {hydrated && (
           <div className="flex shrink-0 flex-wrap gap-2">
-            <Button kind={kind} onClick={() => copyText(value)}>
+            <Button kind={kind} onClick={press}>
               {feedback === "copied" ? (
                 <Check aria-hidden="true" className="size-4" />
               ) : (

@@ -3,14 +3,16 @@ import { useState } from "react"
 export function useCopy(select: () => void) {
   const [feedback, setFeedback] = useState<"" | "copied" | "selected">("")
 
-  async function copy(text: string) {
+  async function copy(text: string): Promise<boolean> {
     setFeedback("")
     try {
       await navigator.clipboard.writeText(text)
       setFeedback("copied")
+      return true
     } catch {
       select()
       setFeedback("selected")
+      return false
     }
   }
 

@@ -11,6 +11,7 @@ import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
 import { type Body, type Draft, respond, setAll } from "./respond"
+import type { Counts } from "./result-words"
 
 export type Endpoint = Access & {
   readonly method: "GET" | "POST"
@@ -25,6 +26,7 @@ export type Endpoint = Access & {
   readonly metered?: {
     readonly body: z.ZodType
     readonly maxCost: number
+    readonly counts?: Counts
     readonly sample?: (text: string) => Worked<unknown>
   }
   readonly metrics?: Family

@@ -19,6 +19,7 @@ import { readIdempotencyKey } from "./idempotency-key"
 import { ownObject } from "./object"
 import { parseParameters } from "./query"
 import { setAll } from "./respond"
+import type { Counts } from "./result-words"
 
 /** Reserves the maximum cost before the work. A retry with the same Idempotency-Key is never charged twice. */
 export function userMetered<
@@ -31,6 +32,7 @@ export function userMetered<
   costOf = () => maxCost,
   body,
   result,
+  counts,
   work,
   store,
   sample,
@@ -45,6 +47,8 @@ export function userMetered<
   costOf?: (body: z.output<Body>) => number
   body: Body
   result: Result
+  /** Without it, a page that makes a call shows only its cost, and the result as JSON. */
+  counts?: Counts<z.output<Result>>
   /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
   work: (body: z.output<Body>, context: { runId: string; owner: OwnerId; signal: AbortSignal }) => Promise<Work>
   /**
@@ -70,7 +74,12 @@ export function userMetered<
       method: "POST",
       summary,
       data: settledRun(maxCost, result),
-      metered: { body, maxCost, ...(sample && { sample: (text) => published(sample(text)) }) },
+      metered: {
+        body,
+        maxCost,
+        ...(counts && { counts }),
+        ...(sample && { sample: (text) => published(sample(text)) }),
+      },
     },
     async ({ request, url, caller, access, withinDeadline, deadline, draft }) => {
       parseParameters(url.search, ownObject.parameters)

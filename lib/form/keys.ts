@@ -29,6 +29,7 @@ import { done, invalid, type Message, refused, retryLater, signedOut } from "./a
 export type Created =
   /** The only response that contains the key. */
   | {
+      id: string
       secret: string
       name: string
       expiresAt: string | null
@@ -53,9 +54,9 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
       const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
       if (issued.ok) {
         const { name, scopes } = form
-        const { secret, expiresAt } = issued
+        const { id, secret, expiresAt } = issued
         after(() => sendEmail(viewer, "key_created", { surface, name, start: startOf(secret) }))
-        const key = { secret, name, expiresAt, mayRun: scopes.includes("run") }
+        const key = { id, secret, name, expiresAt, mayRun: scopes.includes("run") }
         return created(surface, viewer, key, warning ? { warning } : {})
       }
       switch (issued.reason) {
@@ -83,12 +84,12 @@ export function rotateKeyForm(surface: Surface) {
     act: async (form: Rotation, { viewer }: Context) => {
       const rotated = await rotateKey(surface, viewer, form)
       if (rotated.ok) {
-        const { secret, name, expiresAt, mayRun, oldStart, oldWorksUntil } = rotated
+        const { id, secret, name, expiresAt, mayRun, oldStart, oldWorksUntil } = rotated
         const start = startOf(secret)
         after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldWorksUntil }))
         const replacedUntil = oldWorksUntil?.toISOString() ?? null
         const report = form.grace === "leaked" ? { report: `${page}/${form.id}/report` } : {}
-        return created(surface, viewer, { secret, name, expiresAt, mayRun }, { replacedUntil, ...report })
+        return created(surface, viewer, { id, secret, name, expiresAt, mayRun }, { replacedUntil, ...report })
       }
       switch (rotated.reason) {
         case "not_found":
@@ -111,7 +112,7 @@ export function rotateKeyForm(surface: Surface) {
 function created(
   surface: Surface,
   viewer: Viewer,
-  { expiresAt, ...key }: { secret: string; name: string; mayRun: boolean; expiresAt: Date | null },
+  { expiresAt, ...key }: { id: string; secret: string; name: string; mayRun: boolean; expiresAt: Date | null },
   more: { replacedUntil?: string | null; report?: string; warning?: string },
 ) {
   const { reportedToOwners, page } = kinds[surface]

@@ -77,5 +77,6 @@ export type RevocationReason = keyof typeof revocationReasons
 
 export const replacedReason = "Replaced"
 
-/** The browser inserts the new key in its place. */
+/** The browser inserts the new key, and the body of a call, in their places. */
 export const keyPlaceholder = "{key}"
+export const bodyPlaceholder = { "{body}": 0 }

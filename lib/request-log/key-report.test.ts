@@ -255,8 +255,12 @@ describe("the page of a key reads", () => {
       { status: 429, code: "rate_limited", createdAt: later(2) },
       { ...missing, createdAt: later(3), address: outsider },
     ])
+    const { rows: last } = await pool().query(
+      "SELECT id FROM key_requests WHERE key_id = $1 ORDER BY created_at DESC LIMIT 1",
+      [key.id],
+    )
     expect(await failuresOf(key.id)).toMatchObject([
-      { status: 403, code: "missing_scope", count: 2, lastAt: later(3), lastAddress: outsider },
+      { status: 403, code: "missing_scope", count: 2, lastId: last[0].id, lastAt: later(3), lastAddress: outsider },
       { status: 429, code: "rate_limited", count: 1, lastAt: later(2), lastAddress: null },
     ])
     const seen = { routes: ["/api/v1/admin/users"], statuses: [200, 403, 429] }

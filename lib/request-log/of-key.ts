@@ -39,6 +39,7 @@ export type Failure = {
   status: number
   code: string | null
   count: number
+  lastId: string
   lastAt: Date
   lastAddress: string | null
 }
@@ -50,6 +51,7 @@ const failures = {
   name: "failures-of-key",
   text: `
     SELECT method, route, status, code, count(*)::int AS count, max(created_at) AS "lastAt",
+           (array_agg(id ORDER BY created_at DESC, id DESC))[1] AS "lastId",
            (array_agg(host(address) ORDER BY created_at DESC))[1] AS "lastAddress"
     FROM (
       SELECT * FROM key_requests WHERE key_id = $1 AND status >= 400 AND created_at >= $2

@@ -16,6 +16,7 @@ export const reviewedProof: Record<string, true | string> = {
   "account/security/two-factor addApp": true,
   "account/security/two-factor passkeyCreation": true,
   "account/security/two-factor addKey": true,
+  "account/security/two-factor declineOffer": "changes only a cookie of the browser",
   "account/security/two-factor remove": true,
   "account/security/two-factor replaceCodes": true,
   "verify/[token] confirmChange": true,

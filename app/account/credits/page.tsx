@@ -4,6 +4,7 @@ import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { Shortage } from "@/components/account/shortage"
 import { Count, Day, SignedCount, Text } from "@/components/list/cells"
 import { Filters } from "@/components/list/filters"
+import { NoMatch } from "@/components/list/list-view"
 import { Paging } from "@/components/list/paging"
 import { addressOf, cleanQuery, readListing } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
@@ -75,7 +76,7 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
       {"data" in found ? (
         <>
           {found.data.length > 0 && <Lines lines={found.data} />}
-          {found.data.length === 0 && (query.size > 0 ? <EmptyState title="Nothing matches" /> : <NoEntries />)}
+          {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : <NoEntries />)}
           <Paging
             page={page}
             download={{ href: "/account/csv/credits", of: "entries" }}

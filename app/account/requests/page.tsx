@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/requests/route"
+import { firstRequest } from "@/components/code/first-request"
 import { Count, Moment } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
@@ -10,6 +11,7 @@ import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { type NamedKey, ownKeys } from "@/lib/keys/data"
 import { visible } from "@/lib/platform/text/visible-text"
+import { keyVariable } from "@/lib/product"
 import { seenOf } from "@/lib/request-log/of-key"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { KeyName } from "../key-name"
@@ -68,13 +70,15 @@ function NoRequests() {
   return (
     <EmptyState
       title="No requests yet"
+      command={firstRequest("user")}
       action={
         <Link href="/api-keys" className={buttonStyle()}>
           View your keys
         </Link>
       }
     >
-      Requests to endpoints with your keys appear here within seconds.
+      Put a key into <code className="font-mono text-ink">{keyVariable}</code>, and send this: it appears here within
+      seconds.
     </EmptyState>
   )
 }

@@ -15,7 +15,6 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
       viewer={viewer}
       query={await searchParams}
       offered={await allScopesOf(viewer.role)}
-      runs={[]}
       create={createAdminKey}
       rotate={rotateAdminKey}
       change={changeAdminKey}

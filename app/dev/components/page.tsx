@@ -150,7 +150,9 @@ export default async function ComponentsPage() {
           </div>
         </Example>
         <Example title="Nothing to show">
-          <EmptyState title="No keys yet">Create a key, copy it, and try it.</EmptyState>
+          <EmptyState title="Nothing here yet" command={{ label: "Example data", text: "npm run db:seed" }}>
+            Fill the database with examples.
+          </EmptyState>
         </Example>
         <Example title="Second factor">
           <Panel label="Example passkey">

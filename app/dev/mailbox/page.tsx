@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { PageFrame } from "@/components/page/page-frame"
+import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { RelativeTime } from "@/components/values/relative-time"
@@ -16,7 +17,16 @@ export default async function MailboxPage() {
     <main className="mx-auto max-w-3xl px-4 py-10">
       <PageFrame title="Mailbox" intro="Without a mail server, the emails of this server are kept here until it stops.">
         {emails.length === 0 ? (
-          <EmptyState title="No emails">Sign up, create a key or reset a password.</EmptyState>
+          <EmptyState
+            title="No emails"
+            action={
+              <Link href="/sign-up" className={buttonStyle()}>
+                Sign up
+              </Link>
+            }
+          >
+            Sign up, create a key or reset a password.
+          </EmptyState>
         ) : (
           <ol className="grid gap-4">
             {emails.map((email) => (

@@ -5,7 +5,9 @@ import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
 import { BackLink } from "@/components/page/back-link"
 import { PageFrame } from "@/components/page/page-frame"
+import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
+import { Link } from "@/components/ui/link"
 import { findOwnRun } from "@/lib/credits/lines"
 import { inWords } from "@/lib/platform/text/words"
 import { requireViewer } from "@/lib/sign-in/browser-session"
@@ -45,7 +47,16 @@ export default async function EntriesPage({ searchParams }: PageProps<"/account/
         filters={GET.endpoint.filters}
         columns={run ? columns.filter(({ label }) => label !== "Description") : columns}
         listing={listing}
-        empty={<EmptyState title="No entries yet" />}
+        empty={
+          <EmptyState
+            title="No entries yet"
+            action={
+              <Link href="/docs#credits" className={buttonStyle()}>
+                How to add credits
+              </Link>
+            }
+          />
+        }
       />
     </PageFrame>
   )

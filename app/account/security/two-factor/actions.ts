@@ -12,6 +12,7 @@ import { setSession } from "@/lib/sign-in/browser-session"
 import type { Viewer } from "@/lib/sign-in/session-rows"
 import { confirmApp, startApp } from "@/lib/sign-in/two-factor/app"
 import { removalForm, removeFactor } from "@/lib/sign-in/two-factor/factors"
+import { declinePasskeyOffer } from "@/lib/sign-in/two-factor/passkey-offer"
 import { addPasskey, maxPasskeys, passkeyForm, registrationOptions } from "@/lib/sign-in/two-factor/passkeys"
 import { replaceRecoveryCodes } from "@/lib/sign-in/two-factor/recovery-codes"
 
@@ -82,6 +83,17 @@ export const addKey = formAction({
     if (result.reason === "in_use") return refused("This passkey was already added.")
     if (result.reason === "expired") return refused("This took too long. Try again.")
     return refused("Your browser sent a passkey that cannot be used here. Try another device.")
+  },
+})
+
+export const declineOffer = formAction({
+  fields: z.object({}),
+  permission: null,
+  fresh: false,
+  act: async () => {
+    await declinePasskeyOffer()
+    revalidatePath("/account")
+    return done()
   },
 })
 

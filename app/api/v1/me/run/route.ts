@@ -56,6 +56,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
   costOf: ({ text }) => Math.min(maxCost, costOf(mostWordsOf(text), text.length)),
   body,
   result: digestSchema,
+  counts: { words: ["word", "words"] },
   work: async ({ text }) => {
     const words = wordsOf(text, maxWords)
     if (words.length > maxWords) refuseAs("bad_request", `text must have at most ${maxWords} words.`)
