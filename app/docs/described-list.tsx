@@ -1,34 +1,39 @@
 import { Breakable } from "@/components/values/breakable"
 import type { Described } from "@/lib/api/documents/document"
+import { anchorOf } from "./endpoint-parts"
 import { Code, Prose } from "./prose"
 
-export function DescribedList({ value }: { value: readonly Described[] }) {
+/** @param place the beginning of the anchors of its items; without it, they have none */
+export function DescribedList({ value, place }: { value: readonly Described[]; place?: string }) {
   return (
     <ul className="divide-y divide-line">
-      {value.map(({ name, type, description, untrusted, fields }) => (
-        <li key={name} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
-          <Code>{name}</Code>
-          <p className="text-muted">
-            <span className="mr-2 text-ink wrap-anywhere">
-              <Type>{fields.length > 0 ? shapeOf(type) : type}</Type>
-            </span>
-            {untrusted && (
-              <a
-                href="/docs#untrusted-text"
-                className="mr-2 rounded-full bg-warn/10 px-2 py-px text-xs font-medium text-warn hover:underline"
-              >
-                untrusted
-              </a>
+      {value.map(({ name, type, description, untrusted, fields }) => {
+        const id = place && anchorOf(place, name)
+        return (
+          <li key={name} id={id} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
+            <Code>{name}</Code>
+            <p className="text-muted">
+              <span className="mr-2 text-ink wrap-anywhere">
+                <Type>{fields.length > 0 ? shapeOf(type) : type}</Type>
+              </span>
+              {untrusted && (
+                <a
+                  href="/docs#untrusted-text"
+                  className="mr-2 rounded-full bg-warn/10 px-2 py-px text-xs font-medium text-warn hover:underline"
+                >
+                  untrusted
+                </a>
+              )}
+              {description && <Prose>{description}</Prose>}
+            </p>
+            {fields.length > 0 && (
+              <div className="border-l border-line pl-3 sm:col-span-2">
+                <DescribedList value={fields} {...(id && { place: id })} />
+              </div>
             )}
-            {description && <Prose>{description}</Prose>}
-          </p>
-          {fields.length > 0 && (
-            <div className="border-l border-line pl-3 sm:col-span-2">
-              <DescribedList value={fields} />
-            </div>
-          )}
-        </li>
-      ))}
+          </li>
+        )
+      })}
     </ul>
   )
 }

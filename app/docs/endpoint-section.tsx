@@ -1,41 +1,29 @@
-import type { ReactNode } from "react"
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
 import { Breakable } from "@/components/values/breakable"
-import {
-  conventions,
-  type Documented,
-  describeBody,
-  describeFamily,
-  describeFields,
-  describeParameters,
-  operationId,
-} from "@/lib/api/documents/document"
-import { exampleRequest, type Language, languageTitles } from "@/lib/api/documents/example-requests"
+import { conventions, type Documented, describeParameters, operationId } from "@/lib/api/documents/document"
+import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
 import { DescribedList } from "./described-list"
-import { shownIn } from "./language-choice"
+import { partsOf } from "./endpoint-parts"
+import { ChosenCode } from "./language-choice"
+import { Method } from "./method"
 import { Code, Prose } from "./prose"
 
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
-  const { method, path, summary, permission, scope, filters, parameters, metered, data, meta, example } = endpoint
-  const { families = [] } = endpoint
+  const { method, path, shape, summary, permission, scope, metered, example } = endpoint
   const id = operationId(endpoint)
-  const extra = describeFields(meta)
-  // The dimensions and measures of metrics are described with their family.
-  const counted = families.flatMap(({ family }) => describeFamily(family).map(({ name }) => name))
-  const isOther = ({ name }: { name: string }) => !counted.includes(name)
   return (
     <section
       id={id}
       aria-labelledby={`${id}-title`}
-      className="grid scroll-mt-14 gap-x-8 gap-y-4 border-line py-8 not-first-of-type:border-t xl:grid-cols-2"
+      className="grid gap-x-8 gap-y-4 border-line py-8 not-first-of-type:border-t xl:grid-cols-2"
     >
       <div className="grid min-w-0 content-start gap-4">
         <div className="grid gap-1">
           <h2 id={`${id}-title`} className="text-base font-semibold">
             <a href={`#${id}`} className="wrap-anywhere hover:underline">
-              <span className="text-accent">{method}</span> <Breakable after="/">{path}</Breakable>
+              <Method>{method}</Method> <Breakable after="/">{path}</Breakable>
             </a>
           </h2>
           <p>
@@ -47,62 +35,28 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             </p>
           )}
         </div>
-        {endpoint.shape === "metrics" && (
-          <Part title="Parameters, in addition to each dimension as a filter">
-            <DescribedList value={describeParameters(parameters).filter(isOther)} />
-          </Part>
-        )}
-        {endpoint.shape === "list" && Object.keys(filters).length > 0 && (
-          <Part title="Filters">
-            <DescribedList value={describeParameters(filters)} />
-          </Part>
-        )}
-        {endpoint.shape === "list" && <SharedParameters />}
         {metered && (
-          <>
-            <p>
-              Costs up to {metered.maxCost} credits. <Prose>{conventions.metered}</Prose>
-            </p>
-            <p>
-              <Prose>{conventions.idempotency}</Prose>
-            </p>
-            <Part title="Body fields">
-              <DescribedList value={describeBody(metered.body)} />
-            </Part>
-          </>
+          <p>
+            Costs up to {metered.maxCost} credits. <Prose>{conventions.metered}</Prose> To retry a call safely, send an{" "}
+            <a href="/docs#idempotency" className="text-accent underline">
+              Idempotency-Key
+            </a>
+            .
+          </p>
         )}
-        <Part title={endpoint.shape === "object" ? "Data fields" : "Row fields"}>
-          <DescribedList value={describeFields(data).filter(isOther)} />
-        </Part>
-        {families.map(({ family, permission }) => (
-          <Part key={family.name} title={`Family ${family.name}, permission ${permission}`}>
-            <DescribedList value={describeFamily(family)} />
-          </Part>
+        {shape === "list" && <SharedParameters />}
+        {partsOf(endpoint).map(({ id, title, items }) => (
+          <div key={id}>
+            <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
+            <DescribedList value={items} place={id} />
+          </div>
         ))}
-        {extra.length > 0 && (
-          <Part title="Additional meta fields">
-            <DescribedList value={extra} />
-          </Part>
-        )}
       </div>
       <div className="grid min-w-0 content-start gap-4">
-        {languageTitles.map(([language, title]) => (
-          <Request key={language} language={language}>
-            <CodePanel title={`Request in ${title}`} code={exampleRequest(endpoint, language, baseUrl)} />
-          </Request>
-        ))}
-        {example !== undefined && <CodePanel title="Response" code={readableJson(example)} />}
+        <ChosenCode title="Request" codeIn={(language) => exampleRequest(endpoint, language, baseUrl)} />
+        {example !== undefined && <CodePanel title="Response" code={readableJson(example)} language="json" />}
       </div>
     </section>
-  )
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <div>
-      <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
-      {children}
-    </div>
   )
 }
 
@@ -114,13 +68,5 @@ function SharedParameters() {
       </summary>
       <DescribedList value={describeParameters(sharedParameters)} />
     </details>
-  )
-}
-
-function Request({ language, children }: { language: Language; children: ReactNode }) {
-  return (
-    <div data-language={language} className={shownIn[language]}>
-      {children}
-    </div>
   )
 }
