@@ -12,10 +12,8 @@ export function DescribedList({ value, place }: { value: readonly Described[]; p
         return (
           <li key={name} id={id} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
             <Code>{name}</Code>
-            <p className="text-muted">
-              <span className="mr-2 text-ink wrap-anywhere">
-                <Type>{fields.length > 0 ? shapeOf(type) : type}</Type>
-              </span>
+            <div className="text-muted">
+              <Type>{fields.length > 0 ? shapeOf(type) : type}</Type>
               {untrusted && (
                 <a
                   href="/docs#untrusted-text"
@@ -25,7 +23,7 @@ export function DescribedList({ value, place }: { value: readonly Described[]; p
                 </a>
               )}
               {description && <Prose>{description}</Prose>}
-            </p>
+            </div>
             {fields.length > 0 && (
               <div className="border-l border-line pl-3 sm:col-span-2">
                 <DescribedList value={fields} {...(id && { place: id })} />
@@ -38,8 +36,19 @@ export function DescribedList({ value, place }: { value: readonly Described[]; p
   )
 }
 
+/** More than these would hide the names of the next fields. */
+const maxValues = 12
+
 function Type({ children }: { children: string }) {
-  return <Breakable after="|">{children}</Breakable>
+  const values = children.split("|").length
+  const text = <Breakable after="|">{children}</Breakable>
+  if (values <= maxValues) return <span className="mr-2 text-ink wrap-anywhere">{text}</span>
+  return (
+    <details className="text-ink wrap-anywhere">
+      <summary className="cursor-pointer">one of {values} values</summary>
+      {text}
+    </details>
+  )
 }
 
 /** Leaves out the field names, because the fields are listed below the type. */

@@ -1,4 +1,4 @@
-import { KeyRound, Menu, Search } from "lucide-react"
+import { ChevronRight, KeyRound, Menu, Search } from "lucide-react"
 import type { ReactNode } from "react"
 import { SkipLink } from "@/app/_shell/skip-link"
 import { SearchField } from "@/components/list/search-field"
@@ -31,7 +31,7 @@ export async function DocumentPage({
     <div className="group/requests mx-auto max-w-7xl px-4 sm:px-6">
       <SkipLink />
       <header className="z-20 flex h-14 items-center gap-x-4 border-b border-line bg-page lg:sticky lg:top-0 print:hidden">
-        <Link href="/" className="rounded-md">
+        <Link href="/" className="flex rounded-md">
           <Wordmark />
         </Link>
         <nav aria-label="Documents" className="hidden gap-0.5 lg:flex">
@@ -44,6 +44,7 @@ export async function DocumentPage({
             <form action="/docs/search">
               <SearchField
                 id="search"
+                type="search"
                 name="q"
                 label="Search the documents"
                 placeholder="Search"
@@ -57,13 +58,13 @@ export async function DocumentPage({
           <span className="lg:max-xl:sr-only">Your keys</span>
         </Link>
       </header>
-      <div className={`gap-x-8 lg:grid lg:grid-cols-[15rem_minmax(0,1fr)] ${hues[surface ?? "user"].page}`}>
+      <div className="gap-x-8 lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
         <ContentsPopover>
           {all.map((page) => (
             <PageContents key={page.href} page={page} path={path} />
           ))}
         </ContentsPopover>
-        <div className="min-w-0">
+        <div className={`min-w-0 ${hues[surface ?? "user"].page}`}>
           <div
             className={`sticky top-0 z-10 flex h-12 items-center gap-1 border-b border-line bg-page lg:top-14 print:hidden ${hasCode ? "" : "lg:hidden"}`}
           >
@@ -71,7 +72,11 @@ export async function DocumentPage({
               <Menu aria-hidden="true" className="size-4" />
               Contents
             </Button>
-            {hasCode && <LanguageChoice />}
+            {hasCode && (
+              <div className="xl:ml-[calc(50%+0.5rem)]">
+                <LanguageChoice />
+              </div>
+            )}
             {!isSearch && (
               <a href="/docs/search" className={`${buttonStyle("quiet")} -mr-2 ml-auto px-2 lg:hidden`}>
                 <Search aria-hidden="true" className="size-4" />
@@ -134,6 +139,7 @@ function PageContents({ page: { href, title, surface, entries }, path }: { page:
       <summary className="flex h-9 cursor-pointer items-center gap-1.5 rounded-md px-2 text-xs font-semibold hover:bg-sunken lg:h-7">
         <Mark surface={surface} />
         {title}
+        <ChevronRight aria-hidden="true" className="ml-auto size-3.5 text-muted group-open/page:rotate-90" />
       </summary>
       <ul className="mb-2 grid">
         {href !== path && (
@@ -146,7 +152,7 @@ function PageContents({ page: { href, title, surface, entries }, path }: { page:
         {entries.map(({ href, title, method }) => (
           <li key={href}>
             <a href={href} className={entryStyle}>
-              {method && <Method>{method}</Method>}
+              {method && <Method isAligned>{method}</Method>}
               {method ? <code className="font-mono text-xs">{title}</code> : title}
             </a>
           </li>

@@ -1,7 +1,7 @@
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
 import { Breakable } from "@/components/values/breakable"
-import { conventions, type Documented, describeParameters, operationId } from "@/lib/api/documents/document"
+import { conventions, type Documented, describeParameters, errorCodes, operationId } from "@/lib/api/documents/document"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
 import { DescribedList } from "./described-list"
@@ -9,16 +9,13 @@ import { partsOf } from "./endpoint-parts"
 import { ChosenCode } from "./language-choice"
 import { Method } from "./method"
 import { Code, Prose } from "./prose"
+import { sectionStyle } from "./section"
 
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
   const { method, path, shape, summary, permission, scope, metered, example } = endpoint
   const id = operationId(endpoint)
   return (
-    <section
-      id={id}
-      aria-labelledby={`${id}-title`}
-      className="grid gap-x-8 gap-y-4 border-line py-8 not-first-of-type:border-t xl:grid-cols-2"
-    >
+    <section id={id} aria-labelledby={`${id}-title`} className={`${sectionStyle} xl:grid-cols-2`}>
       <div className="grid min-w-0 content-start gap-4">
         <div className="grid gap-1">
           <h2 id={`${id}-title`} className="text-base font-semibold">
@@ -45,12 +42,22 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
           </p>
         )}
         {shape === "list" && <SharedParameters />}
-        {partsOf(endpoint).map(({ id, title, items }) => (
-          <div key={id}>
+        {partsOf(endpoint).map(({ id: place, title, items }) => (
+          <div key={place}>
             <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
-            <DescribedList value={items} place={id} />
+            <DescribedList value={items} place={place} />
           </div>
         ))}
+        <div>
+          <h3 className="border-b border-line pb-1 text-xs font-semibold">Errors</h3>
+          <p className="py-1.5">
+            {errorCodes(endpoint).map((code) => (
+              <a key={code} href={`/docs#${code}`} className="mr-3 inline-block text-muted hover:underline">
+                <Code>{code}</Code>
+              </a>
+            ))}
+          </p>
+        </div>
       </div>
       <div className="grid min-w-0 content-start gap-4">
         <ChosenCode title="Request" codeIn={(language) => exampleRequest(endpoint, language, baseUrl)} />

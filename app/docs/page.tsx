@@ -28,6 +28,8 @@ export const metadata: Metadata = {
     "How to call the user API and the admin data API: authentication, responses, pagination, rate limits and errors",
 }
 
+type Contents = Partial<Record<(typeof guides)[number]["id"], ReactNode>>
+
 const cardStyle = "grid content-start gap-1 rounded-lg border border-line bg-panel p-4 hover:border-edge"
 const hues: Record<Surface, string> = { user: "text-user", admin: "text-admin" }
 
@@ -36,8 +38,13 @@ export default async function GuidesPage() {
   const metered = await meteredEndpoints()
   const [call] = metered
   const list = (await endpoints()).find(({ surface, shape }) => surface === "user" && shape === "list")
-  const more: Partial<Record<(typeof guides)[number]["id"], ReactNode>> = {
+  const code: Contents = {
     authentication: <CodePanel title="Shell" code={setKey} language="shell" />,
+    idempotency: call && <ChosenCode title="Retries" codeIn={(language) => exampleRetries(call, language, base)} />,
+    pagination: list && <ChosenCode title="All pages" codeIn={(language) => examplePages(list, language, base)} />,
+    streams: list && <CodePanel title="All rows as CSV" code={streamOf(base + list.path)} language="shell" />,
+  }
+  const more: Contents = {
     responses: (
       <dl className="grid gap-x-4 gap-y-1 sm:grid-cols-[max-content_minmax(0,1fr)]">
         {Object.entries(headers).map(([name, meaning]) => (
@@ -51,14 +58,7 @@ export default async function GuidesPage() {
       </dl>
     ),
     errors: <ErrorTable />,
-    idempotency: call && <ChosenCode title="Retries" codeIn={(language) => exampleRetries(call, language, base)} />,
-    pagination: (
-      <>
-        <DescribedList value={describeParameters(sharedParameters)} place="pagination" />
-        {list && <ChosenCode title="All pages" codeIn={(language) => examplePages(list, language, base)} />}
-      </>
-    ),
-    streams: list && <CodePanel title="All rows as CSV" code={streamOf(base + list.path)} language="shell" />,
+    pagination: <DescribedList value={describeParameters(sharedParameters)} place="pagination" />,
     credits: (
       <>
         <CallLinks to={metered} />
@@ -89,35 +89,33 @@ export default async function GuidesPage() {
   }
   return (
     <DocumentPage path="/docs" hasCode>
-      <div className="grid max-w-3xl grid-cols-[minmax(0,1fr)] gap-8 pt-6">
-        <header className="grid gap-3">
-          <h1 className="text-xl font-semibold tracking-tight">API reference</h1>
-          <p className="text-muted">
-            Two HTTP APIs under <Code>{`${base}/api/v1`}</Code>, each with its own type of API key. A key works with one
-            API and is rejected by the other.
-          </p>
-          <div className="grid gap-3 sm:grid-cols-3">
-            <a href="/docs/quickstart" className={cardStyle}>
-              <span className="font-semibold text-accent">Quickstart</span>
-              <span className="text-muted">From a key to a call, an error and a safe retry.</span>
+      <header className="grid gap-3 pt-6 pb-2">
+        <h1 className="text-xl font-semibold tracking-tight">API reference</h1>
+        <p className="max-w-3xl text-muted">
+          Two HTTP APIs under <Code>{`${base}/api/v1`}</Code>, each with its own type of API key. A key works with one
+          API and is rejected by the other.
+        </p>
+        <div className="grid gap-3 sm:grid-cols-3">
+          <a href="/docs/quickstart" className={cardStyle}>
+            <span className="font-semibold text-accent">Quickstart</span>
+            <span className="text-muted">From a key to a call, an error and a safe retry.</span>
+          </a>
+          {surfaces.toReversed().map((surface) => (
+            <a key={surface} href={`/docs/${surface}`} className={cardStyle}>
+              <span className={`font-semibold ${hues[surface]}`}>{texts[surface].title}</span>
+              <span className="text-muted">{texts[surface].reads}</span>
+              <span className="font-mono text-xs text-muted">
+                {kinds[surface].prefix}… → {kinds[surface].api}
+              </span>
             </a>
-            {surfaces.toReversed().map((surface) => (
-              <a key={surface} href={`/docs/${surface}`} className={cardStyle}>
-                <span className={`font-semibold ${hues[surface]}`}>{texts[surface].title}</span>
-                <span className="text-muted">{texts[surface].reads}</span>
-                <span className="font-mono text-xs text-muted">
-                  {kinds[surface].prefix}… → {kinds[surface].api}
-                </span>
-              </a>
-            ))}
-          </div>
-        </header>
-        {guides.map((guide) => (
-          <Section key={guide.id} {...guide}>
-            {more[guide.id]}
-          </Section>
-        ))}
-      </div>
+          ))}
+        </div>
+      </header>
+      {guides.map((guide) => (
+        <Section key={guide.id} {...guide} code={code[guide.id]}>
+          {more[guide.id]}
+        </Section>
+      ))}
     </DocumentPage>
   )
 }

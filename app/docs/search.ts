@@ -24,7 +24,7 @@ export async function searchDocuments(query: string): Promise<{ found: readonly 
   const all = await searchables
   const sought = wordsOf(query.slice(0, maxQueryLength))
   const chosen = sought.filter((word) => !ignored.has(word)).slice(0, maxWords)
-  const found = matching(chosen, sought.join(""), all)
+  const found = matching(chosen, nameOf(query), all)
   if (found.length > 0 || chosen.length === 0) return { found, isNear: false }
   return { found: nearestTo(chosen, all), isNear: true }
 }
@@ -72,7 +72,7 @@ function nearestTo(sought: readonly string[], all: readonly Searchable[]): DocsE
   const instead = entries.filter(({ insteadOf }) => sought.some((word) => wordsOf(insteadOf ?? "").includes(word)))
   const known = [...new Set(all.flatMap(({ words }) => words.slice(0, 2).flatMap(([, among]) => among)))]
   const corrected = sought.flatMap((word) => closest(word, known))
-  const nearest = [...instead, ...matching(corrected, corrected.join(""), all)]
+  const nearest = [...instead, ...matching(corrected, "", all)]
   return (nearest.length > 0 ? nearest : entries.filter(({ kind }) => kind === "guide")).slice(0, maxNear)
 }
 
@@ -94,16 +94,13 @@ function pairsOf(word: string): string[] {
   return Array.from({ length: Math.max(0, word.length - 1) }, (_, index) => word.slice(index, index + 2))
 }
 
-/** `nextCursor` and `next_cursors` are both next, cursor. */
+/** `nextCursors` is next, cursor and nextcursor. */
 function wordsOf(text: string): string[] {
-  const words =
-    text
-      .replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? []
-  return words.map((word) => word.replace(/(?<=\w{2})ies$/, "y").replace(/(?<=\w{2}[^s])s$/, ""))
+  const words = `${text.replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2")} ${text}`.toLowerCase().match(/[\p{L}\p{N}]+/gu)
+  const stems = (words ?? []).map((word) => word.replace(/(?<=\w{2})ies$/, "y").replace(/(?<=\w{2}[^s])s$/, ""))
+  return [...new Set(stems)]
 }
 
 function nameOf(text: string): string {
-  return wordsOf(text).join("")
+  return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "")
 }

@@ -38,7 +38,7 @@ export const quickstart = [
     id: "key",
     title: "Get a key",
     text: [
-      `Create a key on the page below: it is shown once. Put it into the environment variable \`${keyVariable}\`, from which all requests in these documents read it. This keeps it out of the shell history:`,
+      `Create a key: it is shown once. Put it into the environment variable \`${keyVariable}\`, from which all requests in these documents read it. \`read -rs\` keeps it out of the shell history.`,
     ],
     words: "start begin first install setup tutorial getting started sign up",
   },
@@ -73,7 +73,7 @@ export const guides = [
     text: [
       "Send your API key with each request, in the header `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`. Keys in URLs are rejected.",
       "Every request checks the key and its owner, so a revoked key, a closed account or a changed role takes effect on the next request.",
-      `The example requests read the key from the environment variable \`${keyVariable}\`. This sets it without writing the key to the shell history:`,
+      `The example requests read the key from the environment variable \`${keyVariable}\`. \`read -rs\` sets it without writing the key to the shell history.`,
     ],
     words: "auth authorize login bearer token header x-api-key credentials 401 unauthorized",
     insteadOf: "oauth jwt session",

@@ -56,20 +56,18 @@ export default function LeaksPage() {
   }
   return (
     <DocumentPage path="/docs/leaks">
-      <div className="grid max-w-3xl grid-cols-[minmax(0,1fr)] gap-8 pt-6">
-        <header className="grid gap-3">
-          <h1 className="text-xl font-semibold tracking-tight">Report leaked keys</h1>
-          <p className="text-muted">
-            Did you find an API key in a repository, a log or a chat, where others can read it? Keys begin with{" "}
-            <Code>{user.prefix}</Code> or <Code>{admin.prefix}</Code>. Report it here, and it stops working.
-          </p>
-        </header>
-        {leaks.map((section) => (
-          <Section key={section.id} {...section}>
-            {more[section.id]}
-          </Section>
-        ))}
-      </div>
+      <header className="grid max-w-3xl gap-3 pt-6">
+        <h1 className="text-xl font-semibold tracking-tight">Report leaked keys</h1>
+        <p className="text-muted">
+          Did you find an API key in a repository, a log or a chat, where others can read it? Keys begin with{" "}
+          <Code>{user.prefix}</Code> or <Code>{admin.prefix}</Code>. Report it here, and it stops working.
+        </p>
+      </header>
+      {leaks.map((section) => (
+        <Section key={section.id} {...section}>
+          {more[section.id]}
+        </Section>
+      ))}
     </DocumentPage>
   )
 }

@@ -27,23 +27,20 @@ export const metadata: Metadata = {
     "Get a key, make a call that costs credits, read an error and retry safely: in curl, JavaScript or Python",
 }
 
+type Contents = Partial<Record<(typeof quickstart)[number]["id"], ReactNode>>
+
 export default async function QuickstartPage() {
   const base = env().BASE_URL
   const account = (await endpoints()).find(({ path }) => path === kinds.user.api)
   const [call] = await meteredEndpoints()
   const refused = call && errorFor(call.metered.body)
-  const more: Partial<Record<(typeof quickstart)[number]["id"], ReactNode>> = {
+  const welcome = env().WELCOME_CREDITS
+  const code: Contents = {
     key: (
       <>
         <CodePanel title="Shell" code={`read -rs ${keyVariable} && export ${keyVariable}`} language="shell" />
-        <p>
-          <Link href={`${kinds.user.page}?new`} className={buttonStyle("primary")}>
-            Create a key
-          </Link>
-        </p>
         {account && (
           <>
-            <p>This returns the account of the key, and costs nothing:</p>
             <ChosenCode title="Request" codeIn={(language) => exampleRequest(account, language, base)} />
             <CodePanel title="Response" code={readableJson(account.example)} language="json" />
           </>
@@ -52,29 +49,47 @@ export default async function QuickstartPage() {
     ),
     call: call && (
       <>
-        <p>
-          <a href={`/docs/${call.surface}#${operationId(call)}`} className="text-accent underline">
-            {call.method} {call.path}
-          </a>{" "}
-          costs up to {inCredits(call.metered.maxCost)}. The response has the actual cost and the balance that is left:
-        </p>
         <ChosenCode title="Charged request" codeIn={(language) => exampleRequest(call, language, base)} />
-        <CodePanel title="Response of the call" code={readableJson(call.example)} language="json" />
+        <CodePanel title="Response to the charged request" code={readableJson(call.example)} language="json" />
       </>
+    ),
+    error: refused && (
+      <CodePanel
+        title={`Response ${refused.error.status}`}
+        code={readableJson(JSON.parse(errorEnvelope(refused.error.code, refused.error.message)))}
+        language="json"
+      />
+    ),
+    retry: call && (
+      <ChosenCode title="Request with retries" codeIn={(language) => exampleRetries(call, language, base)} />
+    ),
+  }
+  const more: Contents = {
+    key: (
+      <>
+        <p>
+          <Link href={`${kinds.user.page}?new`} className={buttonStyle("primary")}>
+            Create a key
+          </Link>
+        </p>
+        {account && <p>The first request returns the account of the key, and costs nothing.</p>}
+      </>
+    ),
+    call: call && (
+      <p>
+        <a href={`/docs/${call.surface}#${operationId(call)}`} className="text-accent underline">
+          {call.method} {call.path}
+        </a>{" "}
+        costs up to {inCredits(call.metered.maxCost)}. The response has the actual <Code>cost</Code> and the{" "}
+        <Code>balance</Code> that is left.{welcome > 0 && ` A new account has ${inCredits(welcome)}.`}
+      </p>
     ),
     error: (
       <>
         {refused && (
-          <>
-            <p>
-              With the body <Code>{refused.body}</Code>, the response to the same call is {refused.error.status}:
-            </p>
-            <CodePanel
-              title={`Response ${refused.error.status}`}
-              code={readableJson(JSON.parse(errorEnvelope(refused.error.code, refused.error.message)))}
-              language="json"
-            />
-          </>
+          <p>
+            With the body <Code>{refused.body}</Code>, the same call returns {refused.error.status}.
+          </p>
         )}
         <p>
           <a href="/docs#errors" className="text-accent underline">
@@ -83,17 +98,16 @@ export default async function QuickstartPage() {
         </p>
       </>
     ),
-    retry: call && (
+    retry: (
       <>
-        <ChosenCode title="Request with retries" codeIn={(language) => exampleRetries(call, language, base)} />
         <p>
-          The response to a retry has the header <Code>Idempotency-Replayed: true</Code> if the call was charged before,
-          and the same body: the same id, cost and balance.
+          The response to a retry of a charged call has the header <Code>Idempotency-Replayed: true</Code> and the same
+          body, with the same id, cost and balance.
         </p>
         <p>
-          More:{" "}
+          Next:{" "}
           <a href="/docs#idempotency" className="text-accent underline">
-            Idempotency
+            idempotency
           </a>
           ,{" "}
           <a href="/docs#rate-limit" className="text-accent underline">
@@ -110,17 +124,15 @@ export default async function QuickstartPage() {
   }
   return (
     <DocumentPage path="/docs/quickstart" hasCode>
-      <div className="grid max-w-3xl grid-cols-[minmax(0,1fr)] gap-8 pt-6">
-        <header className="grid gap-3">
-          <h1 className="text-xl font-semibold tracking-tight">Quickstart</h1>
-          <p className="text-muted">From nothing to a charged call and a safe retry, in a few minutes.</p>
-        </header>
-        {quickstart.map((step, index) => (
-          <Section key={step.id} {...step} title={`${index + 1}. ${step.title}`}>
-            {more[step.id]}
-          </Section>
-        ))}
-      </div>
+      <header className="grid gap-3 pt-6">
+        <h1 className="text-xl font-semibold tracking-tight">Quickstart</h1>
+        <p className="text-muted">From nothing to a charged call and a safe retry, in a few minutes.</p>
+      </header>
+      {quickstart.map((step, index) => (
+        <Section key={step.id} {...step} title={`${index + 1}. ${step.title}`} code={code[step.id]}>
+          {more[step.id]}
+        </Section>
+      ))}
     </DocumentPage>
   )
 }

@@ -25,6 +25,7 @@ export default async function SearchPage({ searchParams }: PageProps<"/docs/sear
           <form action="/docs/search" className="flex gap-2">
             <SearchField
               id="search"
+              type="search"
               name="q"
               label="Word, field or error code"
               placeholder="Word, field or error code"
@@ -60,7 +61,7 @@ function Result({ entry: { kind, title, text, href, place, surface } }: { entry:
             {title}
           </span>
           <span className={`text-xs ${surface ? hues[surface] : "text-muted"}`}>
-            {names[kind]} · {place}
+            {kind === "guide" ? place : `${names[kind]} · ${place}`}
           </span>
         </span>
         {text && <span className="line-clamp-2 text-muted">{text}</span>}
@@ -69,8 +70,7 @@ function Result({ entry: { kind, title, text, href, place, surface } }: { entry:
   )
 }
 
-const names: Record<DocsEntry["kind"], string> = {
-  guide: "Guide",
+const names: Record<Exclude<DocsEntry["kind"], "guide">, string> = {
   endpoint: "Endpoint",
   parameter: "Parameter",
   field: "Field",
