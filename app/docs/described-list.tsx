@@ -3,12 +3,12 @@ import type { Described } from "@/lib/api/documents/document"
 import { anchorOf } from "./endpoint-parts"
 import { Code, Prose } from "./prose"
 
-/** @param place the beginning of the anchors of its items; without it, they have none */
-export function DescribedList({ value, place }: { value: readonly Described[]; place?: string }) {
+/** @param place the beginning of the anchors of its items */
+export function DescribedList({ value, place }: { value: readonly Described[]; place: string }) {
   return (
     <ul className="divide-y divide-line">
       {value.map(({ name, type, description, untrusted, fields }) => {
-        const id = place && anchorOf(place, name)
+        const id = anchorOf(place, name)
         return (
           <li key={name} id={id} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
             <Code>{name}</Code>
@@ -26,7 +26,7 @@ export function DescribedList({ value, place }: { value: readonly Described[]; p
             </div>
             {fields.length > 0 && (
               <div className="border-l border-line pl-3 sm:col-span-2">
-                <DescribedList value={fields} {...(id && { place: id })} />
+                <DescribedList value={fields} place={id} />
               </div>
             )}
           </li>

@@ -141,7 +141,7 @@ function PageContents({ page: { href, title, surface, entries }, path }: { page:
         {title}
         <ChevronRight aria-hidden="true" className="ml-auto size-3.5 text-muted group-open/page:rotate-90" />
       </summary>
-      <ul className="mb-2 grid">
+      <ul className="mb-2 grid [scroll-target-group:auto]">
         {href !== path && (
           <li>
             <a href={href} className={entryStyle}>

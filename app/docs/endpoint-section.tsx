@@ -1,7 +1,7 @@
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
 import { Breakable } from "@/components/values/breakable"
-import { conventions, type Documented, describeParameters, errorCodes, operationId } from "@/lib/api/documents/document"
+import { conventions, type Documented, errorCodes, operationId } from "@/lib/api/documents/document"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
 import { DescribedList } from "./described-list"
@@ -41,39 +41,38 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             .
           </p>
         )}
-        {shape === "list" && <SharedParameters />}
+        {shape === "list" && (
+          <p>
+            Accepts the{" "}
+            <a href="/docs#pagination" className="text-accent underline">
+              parameters of all lists
+            </a>
+            : <Code>{Object.keys(sharedParameters).join(", ")}</Code>.
+          </p>
+        )}
         {partsOf(endpoint).map(({ id: place, title, items }) => (
           <div key={place}>
             <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
             <DescribedList value={items} place={place} />
           </div>
         ))}
-        <div>
-          <h3 className="border-b border-line pb-1 text-xs font-semibold">Errors</h3>
-          <p className="py-1.5">
-            {errorCodes(endpoint).map((code) => (
-              <a key={code} href={`/docs#${code}`} className="mr-3 inline-block text-muted hover:underline">
-                <Code>{code}</Code>
-              </a>
-            ))}
-          </p>
-        </div>
+        {metered && (
+          <div>
+            <h3 className="border-b border-line pb-1 text-xs font-semibold">Errors</h3>
+            <p className="py-1.5">
+              {errorCodes(endpoint).map((code) => (
+                <a key={code} href={`/docs#${code}`} className="mr-3 inline-block hover:underline">
+                  <Code>{code}</Code>
+                </a>
+              ))}
+            </p>
+          </div>
+        )}
       </div>
       <div className="grid min-w-0 content-start gap-4">
         <ChosenCode title="Request" codeIn={(language) => exampleRequest(endpoint, language, baseUrl)} />
         {example !== undefined && <CodePanel title="Response" code={readableJson(example)} language="json" />}
       </div>
     </section>
-  )
-}
-
-function SharedParameters() {
-  return (
-    <details>
-      <summary className="cursor-pointer font-medium text-muted hover:text-ink">
-        Common list parameters: {Object.keys(sharedParameters).join(", ")}
-      </summary>
-      <DescribedList value={describeParameters(sharedParameters)} />
-    </details>
   )
 }

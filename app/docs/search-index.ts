@@ -3,7 +3,7 @@ import { type Described, describeParameters, operationId } from "@/lib/api/docum
 import { texts } from "@/lib/api/documents/skill"
 import { errors } from "@/lib/api/errors"
 import { sharedParameters } from "@/lib/api/parameters"
-import type { Surface } from "@/lib/surfaces"
+import { type Surface, surfaces } from "@/lib/surfaces"
 import { anchorOf, partsOf } from "./endpoint-parts"
 import { type DocumentSection, guides, headers, leaks, quickstart } from "./sections"
 
@@ -33,11 +33,14 @@ export function docsIndex(): Promise<readonly DocsEntry[]> {
 }
 
 async function readEntries(): Promise<DocsEntry[]> {
-  const all: DocsEntry[] = [
+  const all = await endpoints()
+  const read: DocsEntry[] = [
     ...sectionsOf("/docs/quickstart", "Quickstart", quickstart),
     ...sectionsOf("/docs", "Guides", guides),
     ...sectionsOf("/docs/leaks", "Leaked keys", leaks),
-    ...(await endpoints()).flatMap(entriesOf),
+    ...surfaces
+      .toReversed()
+      .flatMap((surface) => all.filter((endpoint) => endpoint.surface === surface).flatMap(entriesOf)),
     ...itemsOf(
       { kind: "parameter", href: "/docs#pagination", place: "Pagination" },
       describeParameters(sharedParameters),
@@ -57,7 +60,7 @@ async function readEntries(): Promise<DocsEntry[]> {
       place: "Errors",
     })),
   ]
-  return all.map((entry) => ({ ...entry, text: entry.text.replaceAll(/[`*]/g, "") }))
+  return read.map((entry) => ({ ...entry, text: entry.text.replaceAll(/[`*]/g, "") }))
 }
 
 function sectionsOf(path: string, place: string, sections: readonly DocumentSection[]): DocsEntry[] {

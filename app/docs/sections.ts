@@ -137,7 +137,7 @@ export const guides = [
       conventions.metered,
       "The field `neededForCall` has the balance that a call needs: in `meta` of the credit ledger, and among the limits of the calling key.",
     ],
-    words: "billing pay payment cost charge price balance top up buy plan invoice refund",
+    words: "billing pay payment cost charge price balance top up buy plan invoice",
   },
   {
     id: "rate-limit",
