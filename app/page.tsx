@@ -8,10 +8,11 @@ import { SampleForm } from "@/app/_start/sample-form"
 import { shownSample } from "@/app/_start/shown-sample"
 import { type MeteredEndpoint, meteredEndpoints } from "@/app/api/v1/endpoints"
 import { CallLinks } from "@/components/code/call-links"
-import { LanguageChoice, RequestPanels } from "@/components/code/language-choice"
+import { ChosenCode, LanguageChoice } from "@/components/code/language-choice"
 import { controlStyle } from "@/components/form/field"
 import { Button, buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
+import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { sampleMaxLength, sampleOf } from "@/lib/api/sample"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
@@ -86,7 +87,7 @@ export default async function StartPage() {
               <div className="px-2">
                 <LanguageChoice />
               </div>
-              <RequestPanels endpoint={first} baseUrl={env().BASE_URL} />
+              <ChosenCode title="Request" codeIn={(language) => exampleRequest(first, language, env().BASE_URL)} />
             </div>
             <CallLinks to={others} />
           </SiteSection>

@@ -24,7 +24,10 @@ test("the reference is public and lists every endpoint of the OpenAPI document w
     await expect(page.getByRole("heading", { level: 2 })).toHaveText(expected.map(({ title }) => title))
     const ids = await page.locator("section").evaluateAll((sections) => sections.map(({ id }) => id))
     expect(ids).toEqual(expected.map(({ operationId }) => operationId))
-    for (const id of ids) await expect(page.locator(`a[href="#${id}"]`)).toHaveCount(2)
+    for (const id of ids) {
+      await expect(page.locator(`a[href="#${id}"]`)).toHaveCount(1)
+      await expect(page.getByRole("navigation", { name: "Contents" }).locator(`a[href$="#${id}"]`)).toBeVisible()
+    }
   }
 })
 
@@ -37,8 +40,9 @@ test("parameters show values and defaults, fields show types, and untrusted fiel
     users.getByRole("listitem").filter({ has: page.locator("code", { hasText: new RegExp(`^${name}$`) }) })
   await expect(item("status").first()).toContainText("active|banned|closed")
   await expect(item("name")).toContainText("stringuntrusted")
-  await users.getByText("Common list parameters").click()
-  await expect(item("limit")).toContainText("integer from 1 to 500, default 100")
+  await users.getByRole("link", { name: "parameters of all lists" }).click()
+  await expect(page.locator("#pagination-limit")).toContainText("integer from 1 to 500, default 100")
+  await page.goBack()
   await users.getByRole("link", { name: "untrusted" }).first().click()
   await expect(page).toHaveURL("/docs#untrusted-text")
   await expect(page.getByRole("region", { name: "Untrusted text" })).toBeInViewport()
@@ -75,8 +79,63 @@ test("links from other pages open the reference, and it has the theme of the bro
   }
 })
 
+const guides = ["Authentication", "Errors", "Idempotency", "Pagination", "Rate limits", "Streams and CSV", "Versions"]
+
+test("each guide is one click away from every document, on a wide screen and in the contents on a phone", async ({
+  page,
+}) => {
+  for (const path of ["/docs/quickstart", "/docs", pages.user, pages.admin, "/docs/leaks", "/docs/search"]) {
+    for (const title of isLong ? guides : guides.slice(0, 1)) {
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await page.goto(path)
+      await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: title, exact: true }).click()
+      await expect(page.getByRole("region", { name: title, exact: true })).toBeInViewport()
+    }
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(pages.admin)
+  await page.mouse.wheel(0, 8_000)
+  const contents = page.getByRole("navigation", { name: "Contents" })
+  await page.getByRole("button", { name: "Contents" }).click()
+  await contents.getByRole("link", { name: "/admin/waitlist" }).click()
+  await expect(contents).toBeHidden()
+  await expect(page.getByRole("heading", { name: "/api/v1/admin/waitlist" })).toBeInViewport()
+})
+
+test("the search leads to a field and to an error code, and tells when there is nothing", async ({ page }) => {
+  await page.goto("/docs")
+  await page.keyboard.press("/")
+  await page.keyboard.type("neededForCall")
+  await page.keyboard.press("Enter")
+  await page.getByRole("link", { name: /^neededForCall .*GET \/me\/credits/ }).click()
+  await expect(page).toHaveURL("/docs/user#listMeCredits-meta-neededForCall")
+  await expect(page.locator(":target")).toBeInViewport()
+  await page.getByRole("searchbox", { name: "Search the documents" }).fill("idempotency_mismatch")
+  await page.keyboard.press("Enter")
+  await page.getByRole("link", { name: /^idempotency_mismatch/ }).click()
+  await expect(page.locator(":target")).toContainText("422")
+  await page.goto("/docs/search?q=webhook")
+  await expect(page.getByText("There is nothing with this word.")).toBeVisible()
+  await expect(page.getByRole("main").getByRole("link").first()).toContainText("Pagination")
+  await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "noindex")
+})
+
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
+
+  test("the contents open on a phone, and the search returns results", async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto("/docs/user")
+    await page.getByRole("button", { name: "Contents" }).click()
+    await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Idempotency" }).click()
+    await expect(page).toHaveURL("/docs#idempotency")
+    await page.getByRole("link", { name: "Search the documents" }).click()
+    await page.getByRole("searchbox").fill('<img src=x onerror="x">cursor')
+    await page.getByRole("button", { name: "Search" }).click()
+    await expect(page.getByRole("searchbox")).toHaveValue('<img src=x onerror="x">cursor')
+    await page.getByRole("link", { name: /^cursor / }).click()
+    await expect(page.locator(":target")).toContainText("meta.nextCursor")
+  })
 
   test("selecting a language switches all requests", { tag: "@long" }, async ({ page }) => {
     await page.goto("/docs/admin")
@@ -110,6 +169,22 @@ test.describe("every request in the reference works unchanged", () => {
         else expect(printed, `${endpoint} in ${language}`).toMatch(/\bid\b/)
       }
     })
+  }
+})
+
+test("the requests of the quickstart and of the guides work unchanged: all pages of a list, and retries", async ({
+  page,
+}) => {
+  test.slow()
+  for (const path of ["/docs/quickstart", "/docs"]) {
+    await page.goto(path)
+    const requests = await requestsOn(page)
+    expect(requests.length).toBeGreaterThan(5)
+    for (const { endpoint, language, code } of requests) {
+      const printed = await run(language, code, keyOf("member"))
+      expect(printed, `${endpoint} in ${language}`).toMatch(/\bid\b/)
+      expect(printed).not.toContain('"error"')
+    }
   }
 })
 

@@ -1,40 +1,26 @@
-import type { ReactNode } from "react"
 import { CodePanel } from "@/components/code/code-panel"
-import { RequestPanels } from "@/components/code/language-choice"
+import { ChosenCode } from "@/components/code/language-choice"
 import { readableJson } from "@/components/code/readable-json"
 import { Breakable } from "@/components/values/breakable"
-import {
-  conventions,
-  type Documented,
-  describeBody,
-  describeFamily,
-  describeFields,
-  describeParameters,
-  operationId,
-} from "@/lib/api/documents/document"
+import { conventions, type Documented, errorCodes, operationId } from "@/lib/api/documents/document"
+import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
 import { DescribedList } from "./described-list"
+import { partsOf } from "./endpoint-parts"
+import { Method } from "./method"
 import { Code, Prose } from "./prose"
+import { sectionStyle } from "./section"
 
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
-  const { method, path, summary, permission, scope, filters, parameters, metered, data, meta, example } = endpoint
-  const { families = [] } = endpoint
+  const { method, path, shape, summary, permission, scope, metered, example } = endpoint
   const id = operationId(endpoint)
-  const extra = describeFields(meta)
-  // The dimensions and measures of metrics are described with their family.
-  const counted = families.flatMap(({ family }) => describeFamily(family).map(({ name }) => name))
-  const isOther = ({ name }: { name: string }) => !counted.includes(name)
   return (
-    <section
-      id={id}
-      aria-labelledby={`${id}-title`}
-      className="grid scroll-mt-14 gap-x-8 gap-y-4 border-line py-8 not-first-of-type:border-t xl:grid-cols-2"
-    >
+    <section id={id} aria-labelledby={`${id}-title`} className={`${sectionStyle} xl:grid-cols-2`}>
       <div className="grid min-w-0 content-start gap-4">
         <div className="grid gap-1">
           <h2 id={`${id}-title`} className="text-base font-semibold">
             <a href={`#${id}`} className="wrap-anywhere hover:underline">
-              <span className="text-accent">{method}</span> <Breakable after="/">{path}</Breakable>
+              <Method>{method}</Method> <Breakable after="/">{path}</Breakable>
             </a>
           </h2>
           <p>
@@ -46,68 +32,47 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             </p>
           )}
         </div>
-        {endpoint.shape === "metrics" && (
-          <Part title="Parameters, in addition to each dimension as a filter">
-            <DescribedList value={describeParameters(parameters).filter(isOther)} />
-          </Part>
-        )}
-        {endpoint.shape === "list" && Object.keys(filters).length > 0 && (
-          <Part title="Filters">
-            <DescribedList value={describeParameters(filters)} />
-          </Part>
-        )}
-        {endpoint.shape === "list" && <SharedParameters />}
         {metered && (
-          <>
-            <p>
-              Costs up to {metered.maxCost} credits. <Prose>{conventions.metered}</Prose>
-            </p>
-            <p>
-              <Prose>{conventions.idempotency}</Prose>
-            </p>
-            <Part title="Body fields">
-              <DescribedList value={describeBody(metered.body)} />
-            </Part>
-          </>
+          <p>
+            Costs up to {metered.maxCost} credits. <Prose>{conventions.metered}</Prose> To retry a call safely, send an{" "}
+            <a href="/docs#idempotency" className="text-accent underline">
+              Idempotency-Key
+            </a>
+            .
+          </p>
         )}
-        <Part title={endpoint.shape === "object" ? "Data fields" : "Row fields"}>
-          <DescribedList value={describeFields(data).filter(isOther)} />
-        </Part>
-        {families.map(({ family, permission }) => (
-          <Part key={family.name} title={`Family ${family.name}, permission ${permission}`}>
-            <DescribedList value={describeFamily(family)} />
-          </Part>
+        {shape === "list" && (
+          <p>
+            Accepts the{" "}
+            <a href="/docs#pagination" className="text-accent underline">
+              parameters of all lists
+            </a>
+            : <Code>{Object.keys(sharedParameters).join(", ")}</Code>.
+          </p>
+        )}
+        {partsOf(endpoint).map(({ id: place, title, items }) => (
+          <div key={place}>
+            <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
+            <DescribedList value={items} place={place} />
+          </div>
         ))}
-        {extra.length > 0 && (
-          <Part title="Additional meta fields">
-            <DescribedList value={extra} />
-          </Part>
+        {metered && (
+          <div>
+            <h3 className="border-b border-line pb-1 text-xs font-semibold">Errors</h3>
+            <p className="py-1.5">
+              {errorCodes(endpoint).map((code) => (
+                <a key={code} href={`/docs#${code}`} className="mr-3 inline-block hover:underline">
+                  <Code>{code}</Code>
+                </a>
+              ))}
+            </p>
+          </div>
         )}
       </div>
       <div className="grid min-w-0 content-start gap-4">
-        <RequestPanels endpoint={endpoint} baseUrl={baseUrl} />
-        {example !== undefined && <CodePanel title="Response" code={readableJson(example)} />}
+        <ChosenCode title="Request" codeIn={(language) => exampleRequest(endpoint, language, baseUrl)} />
+        {example !== undefined && <CodePanel title="Response" code={readableJson(example)} language="json" />}
       </div>
     </section>
-  )
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <div>
-      <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
-      {children}
-    </div>
-  )
-}
-
-function SharedParameters() {
-  return (
-    <details>
-      <summary className="cursor-pointer font-medium text-muted hover:text-ink">
-        Common list parameters: {Object.keys(sharedParameters).join(", ")}
-      </summary>
-      <DescribedList value={describeParameters(sharedParameters)} />
-    </details>
   )
 }

@@ -20,6 +20,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
 ${skills.join("\n")}
 - [OpenAPI](${base}/api/v1/openapi.json): both APIs in OpenAPI 3.1.
 - [Leaked keys](${base}/docs/leaks): how to report keys that were published by mistake.
+- [Quickstart](${base}/docs/quickstart): a key, a call that costs credits, an error and a safe retry.
 - [Reference](${base}/docs): both APIs, with example requests in curl, JavaScript and Python.
 `
   },

@@ -1,6 +1,6 @@
-import type { Documented } from "@/lib/api/documents/document"
-import { exampleRequest, type Language, languageTitles } from "@/lib/api/documents/example-requests"
+import { type Language, languageTitles } from "@/lib/api/documents/example-requests"
 import { CodePanel } from "./code-panel"
+import type { CodeLanguage } from "./highlighted"
 
 /** CSS only; needs an ancestor with the class `group/requests`. */
 const shownIn: Record<Language, string> = {
@@ -9,14 +9,25 @@ const shownIn: Record<Language, string> = {
   python: "hidden group-has-[[value=python]:checked]/requests:block",
 }
 
+const languages: Record<Language, CodeLanguage> = { curl: "shell", javascript: "javascript", python: "python" }
+
+/** The same code in each language, of which the chosen one is shown. */
+export function ChosenCode({ title, codeIn }: { title: string; codeIn: (language: Language) => string }) {
+  return languageTitles.map(([language, name]) => (
+    <div key={language} data-language={language} className={shownIn[language]}>
+      <CodePanel title={`${title} in ${name}`} code={codeIn(language)} language={languages[language]} />
+    </div>
+  ))
+}
+
 export function LanguageChoice() {
   return (
-    <fieldset className="-mx-2 flex items-center gap-1">
+    <fieldset className="flex items-center gap-1">
       <legend className="sr-only">Language of the example requests</legend>
       {languageTitles.map(([language, title], index) => (
         <label
           key={language}
-          className="flex h-8 cursor-pointer items-center rounded-md px-2.5 font-medium text-muted hover:text-ink has-checked:bg-accent/10 has-checked:text-accent has-focus-visible:outline-2 has-focus-visible:outline-accent"
+          className="flex h-8 cursor-pointer items-center rounded-md px-2 font-medium text-muted hover:text-ink has-checked:bg-accent/10 has-checked:text-accent has-focus-visible:outline-2 has-focus-visible:outline-accent"
         >
           <input
             type="radio"
@@ -31,13 +42,4 @@ export function LanguageChoice() {
       ))}
     </fieldset>
   )
-}
-
-/** The request in each language; the choice shows one. */
-export function RequestPanels({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
-  return languageTitles.map(([language, title]) => (
-    <div key={language} data-language={language} className={shownIn[language]}>
-      <CodePanel title={`Request in ${title}`} code={exampleRequest(endpoint, language, baseUrl)} />
-    </div>
-  ))
 }

@@ -190,6 +190,7 @@ function misusesOf(key: string): Sent[] {
     `/api/auth/${key}`,
     `/${key}`,
     `/docs/${key}`,
+    `/docs/search?q=${key}`,
     `/reset-password/${key}`,
     `/admin/users/${key}`,
     `/api-keys/${key}`,

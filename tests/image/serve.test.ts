@@ -83,7 +83,15 @@ test("every page and document that is reachable by links renders, for guests and
     .filter(([, { status }]) => status !== 200)
     .map(([path, { status }]) => [path, status])
   expect(failed).toEqual([])
-  const expected = ["/docs", "/docs/user", "/docs/leaks", "/llms.txt", "/api/v1/me/skill.md", "/api/v1/openapi.json"]
+  const expected = [
+    "/docs",
+    "/docs/user",
+    "/docs/quickstart",
+    "/docs/leaks",
+    "/llms.txt",
+    "/api/v1/me/skill.md",
+    "/api/v1/openapi.json",
+  ]
   expect([...guest.keys()]).toEqual(expect.arrayContaining(expected))
   expect([...staff.keys()]).toEqual(expect.arrayContaining(["/admin/users", "/admin/orders", "/api-keys"]))
 })

@@ -14,7 +14,10 @@ const files = import.meta.glob<Routes>([
 // examples.test.ts writes and checks them.
 const examples = import.meta.glob<{ default: unknown }>(["./admin/**/example.json", "./me/**/example.json"])
 
-/** Read from the route files: deleting a route file removes its endpoint. */
+/**
+ * Read from the route files: deleting a route file removes its endpoint. In the order in which documents and pages show
+ * them: metered calls first, `/api/v1/me/run` before all others.
+ */
 export async function endpoints(): Promise<ServedEndpoint[]> {
   const loading = Object.entries(files).map(async ([file, load]) => {
     const routes = await load()
@@ -22,14 +25,14 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
     const example = await examples[file.replace(/route\.ts$/, "example.json")]?.()
     return { ...routes.GET.endpoint, path, example: example?.default, routes }
   })
-  return (await Promise.all(loading)).sort((one, other) => one.path.localeCompare(other.path))
+  const place = ({ path, metered }: Documented) => (path === "/api/v1/me/run" ? 0 : metered ? 1 : 2)
+  return (await Promise.all(loading)).sort(
+    (one, other) => place(one) - place(other) || one.path.localeCompare(other.path),
+  )
 }
 
-/** In the order in which pages show them: `/api/v1/me/run` first. */
 export async function meteredEndpoints() {
-  const metered = (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
-  const place = ({ path }: { path: string }) => (path === "/api/v1/me/run" ? 0 : 1)
-  return metered.sort((one, other) => place(one) - place(other))
+  return (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
 }
 
 export type MeteredEndpoint = Awaited<ReturnType<typeof meteredEndpoints>>[number]

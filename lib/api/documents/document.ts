@@ -81,6 +81,19 @@ export const responseHeaders: Readonly<Record<string, string>> = {
   "X-RateLimit-Reset": "Seconds until the window ends",
 }
 
+export const retryHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before trying again" }
+
+export const meteredHeaders: Readonly<Record<string, string>> = {
+  "Idempotency-Replayed": "true if this is the stored response to an earlier call",
+}
+
+export const replacedHeaders: Readonly<Record<string, string>> = {
+  "Key-Expires": "Only for a key that was replaced by another one: when it stops working (ISO 8601, UTC)",
+}
+
+/** Errors with `Retry-After`. */
+export const retryable: readonly ErrorCode[] = ["idempotency_in_progress", "rate_limited", "service_unavailable"]
+
 export function operationId({ path, shape, method }: Documented): string {
   const verb = method === "POST" ? "" : shape === "object" ? "get" : "list"
   const name = verb + schemaName(path)

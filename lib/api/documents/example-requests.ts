@@ -1,72 +1,155 @@
 import { keyVariable } from "@/lib/product"
 import { idempotencyKeyHeader } from "../idempotency-key"
+import { limitBounds } from "../parameters"
 import { type Documented, exampleBody, exampleSearch } from "./document"
 
 type Example = { url: string; body?: Record<string, unknown> | undefined; key?: string }
+type Call = Required<Pick<Example, "url" | "body">>
 
-/** The examples need only the standard library. Metered calls generate a new idempotency key each time. */
+/** All use only the standard library. */
+type Writers = {
+  title: string
+  /** A metered call generates a new idempotency key each time. */
+  write: (example: Example) => string
+  /** Repeats a call with the same idempotency key until there is a response that a retry does not change. */
+  writeRetries: (call: Call) => string
+  /** Reads all pages of a list. */
+  writePages: (url: string) => string
+}
+
 const languages = {
   curl: {
     title: "curl",
-    write: ({ url, body, key = `$${keyVariable}` }) => {
-      const lines = [`curl "${url}"`, `-H "Authorization: Bearer ${key}"`]
-      if (body) {
-        lines.push(
-          `-H "${idempotencyKeyHeader}: $(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')"`,
-          `-H "Content-Type: application/json"`,
-          `-d '${JSON.stringify(body).replaceAll("'", "\\u0027")}'`,
-        )
-      }
-      return lines.join(" \\\n  ")
-    },
+    write: ({ url, body, key = `$${keyVariable}` }) => curl(url, key, body, `$(${randomHex})`),
+    writeRetries: ({ url, body }) => `idempotency_key=$(${randomHex})
+${curl(url, `$${keyVariable}`, body, "$idempotency_key", " --retry 5 --retry-connrefused")}`,
+    writePages: (url) => `cursor=
+while true; do
+  page=$(curl -sS "${url}?limit=${limitBounds.max}\${cursor:+&cursor=$cursor}" \\
+    -H "Authorization: Bearer $${keyVariable}")
+  printf '%s\\n' "$page"
+  cursor=$(printf '%s' "$page" | sed -n 's/.*"nextCursor":"\\([^"]*\\)".*/\\1/p')
+  [ "$cursor" ] || break
+done`,
   },
   javascript: {
     title: "JavaScript",
-    write: ({ url, body, key }) => {
-      const authorization = key ? `"Bearer ${key}"` : `\`Bearer \${process.env.${keyVariable}}\``
-      return `const response = await fetch("${url}", {${
-        body
-          ? `
-  method: "POST",
-  headers: {
-    Authorization: ${authorization},
-    "${idempotencyKeyHeader}": crypto.randomUUID(),
-    "Content-Type": "application/json",
-  },
-  body: JSON.stringify(${JSON.stringify(body)}),`
-          : `
-  headers: { Authorization: ${authorization} },`
-      }
-})
+    write: ({ url, body, key }) => `const response = await fetch("${url}", ${options(body, "crypto.randomUUID()", key)})
 if (!response.ok) throw new Error(await response.text())
-console.log(await response.json())`
-    },
+console.log(await response.json())`,
+    writeRetries: ({ url, body }) => `const idempotencyKey = crypto.randomUUID()
+
+async function call(attempts = 5) {
+  const response = await fetch("${url}", ${indented(options(body, "idempotencyKey"))}).catch(() => undefined)
+  if (response?.ok) return response.json()
+  const seconds = response ? response.headers.get("Retry-After") : 1
+  if (attempts === 1 || seconds === null) throw new Error(await response?.text())
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  return call(attempts - 1)
+}
+
+console.log(await call())`,
+    writePages: (url) => `const url = new URL("${url}?limit=${limitBounds.max}")
+let cursor
+do {
+  if (cursor) url.searchParams.set("cursor", cursor)
+  const response = await fetch(url, ${indented(options())})
+  if (!response.ok) throw new Error(await response.text())
+  const { data, meta } = await response.json()
+  console.log(data)
+  cursor = meta.nextCursor
+} while (cursor)`,
   },
   python: {
     title: "Python",
-    write: ({ url, body, key }) => {
-      const authorization = key ? `"Bearer ${key}"` : `"Bearer " + os.environ["${keyVariable}"]`
-      return `import json${key ? "" : ", os"}, urllib.request${body ? ", uuid" : ""}
+    write: ({ url, body, key }) => `import json${key ? "" : ", os"}, urllib.request${body ? ", uuid" : ""}
 
-request = urllib.request.Request(
-    "${url}",${
-      body
-        ? `
+${request(url, body, "str(uuid.uuid4())", key)}
+with urllib.request.urlopen(request) as response:
+    print(json.load(response))`,
+    writeRetries: ({ url, body }) => `import json, os, time, urllib.error, urllib.request, uuid
+
+idempotency_key = str(uuid.uuid4())
+${request(url, body, "idempotency_key")}
+for attempt in range(5):
+    seconds = 1
+    try:
+        with urllib.request.urlopen(request) as response:
+            print(json.load(response))
+            break
+    except urllib.error.HTTPError as error:
+        if "Retry-After" not in error.headers:
+            raise SystemExit(error.read().decode())
+        seconds = int(error.headers["Retry-After"])
+    except OSError:
+        pass  # The response is lost.
+    time.sleep(seconds)
+else:
+    raise SystemExit("No response to 5 attempts")`,
+    writePages: (url) => `import json, os, urllib.request
+
+cursor = ""
+while cursor is not None:
+    request = urllib.request.Request(
+        "${url}?limit=${limitBounds.max}" + (cursor and "&cursor=" + cursor),
+        headers={"Authorization": "Bearer " + os.environ["${keyVariable}"]},
+    )
+    with urllib.request.urlopen(request) as response:
+        page = json.load(response)
+    print(page["data"])
+    cursor = page["meta"]["nextCursor"]`,
+  },
+} as const satisfies Record<string, Writers>
+
+const randomHex = "od -An -N16 -tx1 /dev/urandom | tr -d ' \\n'"
+
+function curl(url: string, key: string, body: Example["body"], idempotencyKey: string, settings = ""): string {
+  const lines = [`curl${settings} "${url}"`, `-H "Authorization: Bearer ${key}"`]
+  if (body) {
+    lines.push(
+      `-H "${idempotencyKeyHeader}: ${idempotencyKey}"`,
+      `-H "Content-Type: application/json"`,
+      `-d '${JSON.stringify(body).replaceAll("'", "\\u0027")}'`,
+    )
+  }
+  return lines.join(" \\\n  ")
+}
+
+/** The second argument of `fetch`. */
+function options(body?: Example["body"], idempotencyKey?: string, key?: string): string {
+  const authorization = key ? `"Bearer ${key}"` : `\`Bearer \${process.env.${keyVariable}}\``
+  if (!body) return `{\n  headers: { Authorization: ${authorization} },\n}`
+  return `{
+  method: "POST",
+  headers: {
+    Authorization: ${authorization},
+    "${idempotencyKeyHeader}": ${idempotencyKey},
+    "Content-Type": "application/json",
+  },
+  body: JSON.stringify(${JSON.stringify(body)}),
+}`
+}
+
+function indented(code: string): string {
+  return code.replaceAll("\n", "\n  ")
+}
+
+function request(url: string, body: Example["body"], idempotencyKey: string, key?: string): string {
+  const authorization = key ? `"Bearer ${key}"` : `"Bearer " + os.environ["${keyVariable}"]`
+  const lines = body
+    ? `
     data=json.dumps(${JSON.stringify(body)}).encode(),
     headers={
         "Authorization": ${authorization},
-        "${idempotencyKeyHeader}": str(uuid.uuid4()),
+        "${idempotencyKeyHeader}": ${idempotencyKey},
         "Content-Type": "application/json",
     },`
-        : `
+    : `
     headers={"Authorization": ${authorization}},`
-    }
-)
-with urllib.request.urlopen(request) as response:
-    print(json.load(response))`
-    },
-  },
-} as const satisfies Record<string, { title: string; write: (example: Example) => string }>
+  return `request = urllib.request.Request(
+    "${url}",${lines}
+)`
+}
 
 export type Language = keyof typeof languages
 
@@ -79,4 +162,12 @@ export function requestIn(language: Language, example: Example): string {
 export function exampleRequest(endpoint: Documented, language: Language, baseUrl: string): string {
   const url = baseUrl + endpoint.path + exampleSearch(endpoint)
   return requestIn(language, { url, body: exampleBody(endpoint) })
+}
+
+export function exampleRetries(endpoint: Documented, language: Language, baseUrl: string): string {
+  return languages[language].writeRetries({ url: baseUrl + endpoint.path, body: exampleBody(endpoint) ?? {} })
+}
+
+export function examplePages(endpoint: Documented, language: Language, baseUrl: string): string {
+  return languages[language].writePages(baseUrl + endpoint.path)
 }

@@ -12,8 +12,12 @@ import {
   exampleBody,
   type JsonSchema,
   jsonSchemaOf,
+  meteredHeaders,
   operationId,
+  replacedHeaders,
   responseHeaders,
+  retryable,
+  retryHeaders,
   schemaName,
 } from "./document"
 
@@ -204,18 +208,6 @@ const idempotencyKey = {
   description: conventions.idempotency,
   schema: { type: "string", minLength: 1, maxLength: 255 },
 }
-
-const meteredHeaders: Readonly<Record<string, string>> = {
-  "Idempotency-Replayed": "true if this is the stored response to an earlier call",
-}
-
-const retryable: readonly ErrorCode[] = ["idempotency_in_progress", "rate_limited", "service_unavailable"]
-
-const replacedHeaders: Readonly<Record<string, string>> = {
-  "Key-Expires": "Only for a key that was replaced by another one: when it stops working (ISO 8601, UTC)",
-}
-
-const retryHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before trying again" }
 
 function errorResponse(codes: Codes) {
   const [first] = codes

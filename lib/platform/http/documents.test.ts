@@ -78,7 +78,13 @@ test.each(documentPaths)(
 
 test("the reference of each surface is a document", () => {
   expect(documentPaths.toSorted()).toEqual(
-    ["/docs", ...surfaces.map((surface) => `/docs/${surface}`), "/docs/leaks", "/for-operators"].toSorted(),
+    [
+      "/docs",
+      "/docs/quickstart",
+      ...surfaces.map((surface) => `/docs/${surface}`),
+      "/docs/leaks",
+      "/for-operators",
+    ].toSorted(),
   )
 })
 
@@ -123,7 +129,10 @@ test.each([
   expect(renders).toHaveLength(2)
 })
 
-test.each(["/", "/docs/nothing", "/sign-in", "/docs/admin/x"])("%s is rendered for each request", async (path) => {
-  for (const _ of [1, 2]) await ask(path, { cookie: "session=1" })
-  expect(renders.map(({ headers }) => headers.cookie)).toEqual(["session=1", "session=1"])
-})
+test.each(["/", "/docs/nothing", "/docs/search", "/sign-in", "/docs/admin/x"])(
+  "%s is rendered for each request",
+  async (path) => {
+    for (const _ of [1, 2]) await ask(path, { cookie: "session=1" })
+    expect(renders.map(({ headers }) => headers.cookie)).toEqual(["session=1", "session=1"])
+  },
+)

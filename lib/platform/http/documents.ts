@@ -7,7 +7,7 @@ import type { Theme } from "./theme"
 // Pages that are the same for everyone except for the theme. Each process renders them once: a render blocks the
 // process, and anybody may request it.
 
-export const documentPaths = ["/docs", "/docs/admin", "/docs/user", "/docs/leaks", "/for-operators"]
+export const documentPaths = ["/docs", "/docs/quickstart", "/docs/user", "/docs/admin", "/docs/leaks", "/for-operators"]
 
 const themes: readonly Theme[] = ["light", "dark"]
 

@@ -1,0 +1,35 @@
+import { endpoints } from "@/app/api/v1/endpoints"
+import { operationId } from "@/lib/api/documents/document"
+import { texts } from "@/lib/api/documents/skill"
+import { type Surface, surfaces } from "@/lib/surfaces"
+import { type DocumentSection, guides, leaks, quickstart } from "./sections"
+
+export type ContentsEntry = { href: string; title: string; method?: string }
+
+/** A page of the documents; its entries are its sections. */
+export type ContentsPage = { href: string; title: string; surface?: Surface; entries: readonly ContentsEntry[] }
+
+export async function contents(): Promise<ContentsPage[]> {
+  const all = await endpoints()
+  return [
+    pageOf("/docs/quickstart", "Quickstart", quickstart),
+    pageOf("/docs", "Guides", guides),
+    ...surfaces.toReversed().map((surface) => ({
+      href: `/docs/${surface}`,
+      title: texts[surface].title,
+      surface,
+      entries: all
+        .filter((endpoint) => endpoint.surface === surface)
+        .map((endpoint) => ({
+          href: `/docs/${surface}#${operationId(endpoint)}`,
+          title: endpoint.path.replace("/api/v1", ""),
+          method: endpoint.method,
+        })),
+    })),
+    pageOf("/docs/leaks", "Leaked keys", leaks),
+  ]
+}
+
+function pageOf(href: string, title: string, sections: readonly DocumentSection[]): ContentsPage {
+  return { href, title, entries: sections.map(({ id, title }) => ({ href: `${href}#${id}`, title })) }
+}

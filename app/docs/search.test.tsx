@@ -1,0 +1,114 @@
+import { text } from "node:stream/consumers"
+import { prerender } from "react-dom/static"
+import { expect, test } from "vitest"
+import { meteredEndpoints } from "@/app/api/v1/endpoints"
+import { operationId } from "@/lib/api/documents/document"
+import { errors } from "@/lib/api/errors"
+import { surfaces } from "@/lib/surfaces"
+import SurfacePage from "./[surface]/page"
+import LeaksPage from "./leaks/page"
+import GuidesPage from "./page"
+import QuickstartPage from "./quickstart/page"
+import { maxQueryLength, searchDocuments } from "./search"
+import { docsIndex } from "./search-index"
+
+const index = await docsIndex()
+const [run] = await meteredEndpoints()
+
+async function hrefsOf(query: string): Promise<string[]> {
+  return (await searchDocuments(query)).found.map(({ href }) => href)
+}
+
+test.each([
+  ["idempotency", "/docs#idempotency"],
+  ["Idempotency-Key", "/docs#idempotency"],
+  ["retry", "/docs#idempotency"],
+  ["how do I retry a call?", "/docs#idempotency"],
+  ["cursor", "/docs#pagination-cursor"],
+  ["pagination", "/docs#pagination"],
+  ["paging", "/docs#pagination"],
+  ["rate limit", "/docs#rate-limit"],
+  ["throttling", "/docs#rate-limit"],
+  ["429", "/docs#rate-limit"],
+  ["auth", "/docs#authentication"],
+  ["rotate", "/docs#keys"],
+  ["csv", "/docs#streams"],
+  ["billing", "/docs#credits"],
+  ["getting started", "/docs/quickstart#key"],
+  ["Retry-After", "/docs#Retry-After"],
+  ["x-request-id", "/docs#X-Request-Id"],
+  ["leaked", "/docs/leaks#report"],
+  ["nextcursor", "/docs#pagination"],
+  ["permissions", "/docs#keys"],
+])("%s leads to %s", async (query, href) => {
+  const { found, isNear } = await searchDocuments(query)
+  expect([isNear, found.slice(0, 3).map((entry) => entry.href)]).toEqual([false, expect.arrayContaining([href])])
+})
+
+test("a word of the data, such as refund, leads to its fields", async () => {
+  const { found } = await searchDocuments("refund")
+  expect(found.map(({ kind }) => kind)).toContain("field")
+  expect(found[0]?.title).toMatch(/refund|Credits/i)
+})
+
+test("each error code, and the path of a metered call, leads to itself first", async () => {
+  for (const code of Object.keys(errors)) expect(await hrefsOf(code)).toHaveProperty("0", `/docs#${code}`)
+  if (run) expect(await hrefsOf(run.path)).toHaveProperty("0", `/docs/${run.surface}#${operationId(run)}`)
+})
+
+test.each([
+  ["webhook", "/docs#pagination"],
+  ["webhooks please", "/docs#pagination"],
+  ["idempotancy", "/docs#idempotency"],
+  ["pagnation", "/docs#pagination"],
+  ["sdk", "/docs#for-machines"],
+  ["zzzzqqqq", "/docs/quickstart#key"],
+])("for %s, nothing is found, and the nearest is %s", async (query, href) => {
+  const { found, isNear } = await searchDocuments(query)
+  expect(isNear).toBe(true)
+  expect(found.map((entry) => entry.href)).toContain(href)
+  expect(found.length).toBeLessThan(10)
+})
+
+test.each(["", " ", "the", "\0", "<>", "%".repeat(maxQueryLength)])("%j finds nothing", async (query) => {
+  expect(await searchDocuments(query)).toEqual({ found: [], isNear: false })
+})
+
+test("only the beginning of a long query is read", async () => {
+  expect(await hrefsOf(`${"x ".repeat(maxQueryLength)}idempotency`)).not.toContain("/docs#idempotency")
+})
+
+test("every entry has an anchor of its own on its page", async () => {
+  const anchors = new Map<string, string[]>()
+  const render = async (path: string, page: React.ReactNode) => {
+    const html = await text((await prerender(page)).prelude)
+    anchors.set(
+      path,
+      [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id),
+    )
+  }
+  await render("/docs", <GuidesPage />)
+  await render("/docs/quickstart", <QuickstartPage />)
+  await render("/docs/leaks", <LeaksPage />)
+  for (const surface of surfaces) {
+    const given = { params: Promise.resolve({ surface }), searchParams: Promise.resolve({}) }
+    await render(`/docs/${surface}`, await SurfacePage(given))
+  }
+  for (const [path, ids] of anchors) {
+    expect(
+      ids.filter((id, place) => ids.indexOf(id) !== place),
+      path,
+    ).toEqual([])
+  }
+  const missing = index.filter(({ href }) => {
+    const [path = "", anchor = ""] = href.split("#")
+    return !anchors.get(path)?.includes(anchor)
+  })
+  expect(missing.map(({ href }) => href)).toEqual([])
+  expect(new Set(index.map(({ href }) => href)).size).toBe(index.length)
+  expect(index.length).toBeGreaterThan(200)
+})
+
+test("entries are plain texts", () => {
+  for (const { title, text } of index) expect(title + text).not.toMatch(/[`*]|undefined|\[object/)
+})
