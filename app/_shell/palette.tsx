@@ -4,7 +4,8 @@ import { Search } from "lucide-react"
 import { useCallback, useEffect, useState } from "react"
 import { useDialog } from "@/components/overlay/use-dialog"
 import { useHydrated } from "@/components/ui/use-hydrated"
-import type { Finding, PaletteDialogProps } from "./palette-dialog"
+import type { Finding } from "./findings"
+import type { PaletteDialogProps } from "./palette-dialog"
 
 const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
 

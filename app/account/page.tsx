@@ -21,7 +21,7 @@ import { AccountTiles } from "./account-tiles"
 import { KeyUse, LastOrders, LastRequests } from "./last-rows"
 import { entry } from "./navigation"
 import { NextSteps } from "./next-steps"
-import { counted } from "./security/two-factor-panel"
+import { counted } from "./security/two-factor-card"
 
 export const metadata: Metadata = { title: entry.label }
 
