@@ -6,7 +6,7 @@ const labels: Record<Theme, string> = { system: "System", light: "Light", dark: 
 
 export function ThemeForm({ chosen }: { chosen: Theme }) {
   return (
-    <Form action={setTheme} className="flex w-fit gap-1 rounded-lg bg-sunken p-1">
+    <Form action={setTheme} className="flex max-w-60 gap-1 rounded-lg bg-sunken p-1">
       {Object.entries(labels).map(([theme, label]) => (
         <button
           key={theme}
@@ -14,7 +14,7 @@ export function ThemeForm({ chosen }: { chosen: Theme }) {
           name="theme"
           value={theme}
           aria-pressed={theme === chosen}
-          className="h-8 rounded-md px-3 font-medium text-muted hover:text-ink aria-pressed:bg-panel aria-pressed:text-ink aria-pressed:shadow-sm"
+          className="h-8 grow rounded-md px-2 font-medium text-muted hover:text-ink aria-pressed:bg-panel aria-pressed:text-ink aria-pressed:shadow-sm"
         >
           {label}
         </button>

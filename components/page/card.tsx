@@ -2,7 +2,7 @@ import type { ReactNode } from "react"
 
 /** One column, so that all cards of a page are equally wide. */
 export function Cards({ children }: { children: ReactNode }) {
-  return <div className="grid max-w-4xl grid-cols-[minmax(0,1fr)] gap-4">{children}</div>
+  return <div className="grid max-w-4xl grid-cols-[minmax(0,1fr)] gap-6">{children}</div>
 }
 
 /** A setting: its title, one sentence and its control. */

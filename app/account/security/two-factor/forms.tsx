@@ -38,9 +38,11 @@ export function PasskeyForm({ host, browser }: { host: string; browser: string }
   return (
     <Form action={addKey} done={(codes) => <Added title="The passkey is added" codes={codes} />}>
       <TextField label="Name" name="name" defaultValue={browser} maxLength={60} autoComplete="off" required />
-      <PasskeyButton ceremony={{ use: "create", options: passkeyCreation }} host={host} kind="primary">
-        Add passkey
-      </PasskeyButton>
+      <div className="justify-self-start">
+        <PasskeyButton ceremony={{ use: "create", options: passkeyCreation }} host={host} kind="primary">
+          Add passkey
+        </PasskeyButton>
+      </div>
     </Form>
   )
 }
