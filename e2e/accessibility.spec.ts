@@ -1,4 +1,4 @@
-import { expect } from "@playwright/test"
+import { expect, type Locator } from "@playwright/test"
 import { pages } from "@/tests/support/pages"
 import { expectAccessibleWithoutSidewaysScroll, expectNoViolations, narrow, wide } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
@@ -96,6 +96,35 @@ test("on a narrow screen the sidebar opens from the top bar and closes after nav
   await page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name: "Admin keys" }).click()
   await expect(page.getByRole("heading", { name: "Admin keys" })).toBeVisible()
   await expect(page.getByRole("navigation", { name: "Administration" })).toBeHidden()
+})
+
+test("in a low window, the last entry of the sidebar is reachable and above the account row", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  await page.setViewportSize({ width: 1440, height: 600 })
+  await page.goto("/admin")
+  const last = page.getByRole("link", { name: "Contact support" })
+  await last.focus()
+  const bottom = async (place: Locator) => place.boundingBox().then((box) => (box ? box.y + box.height : Number.NaN))
+  const account = await page.getByRole("button", { name: /^Account menu/ }).boundingBox()
+  expect(await bottom(last)).toBeLessThanOrEqual(account?.y ?? 0)
+  await last.click({ trial: true })
+})
+
+test("the account menu leads to the settings, chooses the theme, and closes", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.setViewportSize(narrow)
+  await page.goto("/account")
+  await page.getByRole("button", { name: "Menu", exact: true }).click()
+  await page.getByRole("button", { name: /^Account menu/ }).click()
+  const menu = page.locator("#account")
+  await menu.getByRole("button", { name: "Dark" }).click()
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark")
+  await menu.getByRole("link", { name: "Settings" }).click()
+  await expect(page.getByRole("heading", { name: "Settings" })).toBeVisible()
+  await expect(page.getByRole("navigation", { name: "Your account" })).toBeHidden()
 })
 
 test("the Tab key reaches the skip link first and then the controls of the page", async ({

@@ -50,6 +50,8 @@ test("with the keyboard alone: sign in, create a key, save it, find it, revoke i
 
   await tabTo(page, page.getByRole("button", { name: /^Account menu/ }))
   await page.keyboard.press("Enter")
+  await expect(page.getByRole("link", { name: "Settings" }).last()).toBeFocused()
+  await page.keyboard.press("ArrowUp")
   await expect(page.getByRole("button", { name: "Sign out" })).toBeFocused()
   await page.keyboard.press("Enter")
   await expect(page).toHaveURL(/\/sign-in|\/$/)

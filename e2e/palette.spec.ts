@@ -1,4 +1,5 @@
 import { expect, type Page } from "@playwright/test"
+import type pg from "pg"
 import { startOf } from "@/lib/keys/secret"
 import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { product } from "@/lib/product"
@@ -154,6 +155,111 @@ test("text typed while the palette opens is kept, and presses no button behind i
   await expect(field(page)).toHaveValue("a bc")
 })
 
+const memberId = async (database: pg.Client) => {
+  const { rows } = await database.query("SELECT id FROM users WHERE email = 'member@example.com'")
+  return String(rows[0].id)
+}
+
+test("it leads to the confirmations of the open account and key, if the viewer may act", async ({
+  page,
+  database,
+  signInAs,
+}) => {
+  const account = `/admin/users/${await memberId(database)}`
+  const offered = options(page).filter({ hasText: /^(Ban|Rotate) / })
+  await signInAs("admin")
+  await page.goto(account)
+  await open(page)
+  await field(page).fill("ban mia")
+  await expect(options(page).first()).toHaveText("Ban Mia Member")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL(`${account}?action=ban`)
+  await expect(page.getByRole("region", { name: "Ban this account?" })).toContainText("Mia Member")
+  const { rows } = await database.query("SELECT status FROM users WHERE email = 'member@example.com'")
+  expect(rows).toEqual([{ status: "active" }])
+  // The next action replaces the open confirmation.
+  await open(page)
+  await field(page).fill("grant")
+  await page.keyboard.press("Enter")
+  await expect(page.getByRole("region", { name: "Grant credits to this account" }).getByLabel("Credits")).toBeFocused()
+
+  await signInAs("analyst")
+  await page.goto(account)
+  await open(page)
+  await field(page).fill("ban")
+  await expect(options(page).first()).toHaveText("Accounts")
+  await expect(offered).toHaveCount(0)
+
+  await signInAs("member")
+  await page.goto("/api-keys")
+  await page.getByRole("link", { name: "Shop backend" }).first().click()
+  await expect(page.getByRole("heading", { name: "Shop backend" })).toBeVisible()
+  await open(page)
+  await field(page).fill("rotate shop")
+  await expect(offered).toHaveText(["Rotate Shop backend"])
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL(/\/api-keys\?rotate=/)
+  await expect(page.getByRole("region", { name: "Rotate key" })).toBeVisible()
+})
+
+test("it chooses the theme, signs out, and then forgets what was found", async ({ page, signUp }) => {
+  await signUp()
+  await page.goto("/account")
+  const stored = () => page.evaluate(() => JSON.stringify({ ...localStorage }))
+  for (const [theme, name] of [
+    ["dark", "Dark theme"],
+    ["light", "Light theme"],
+  ] as const) {
+    await open(page)
+    await field(page).fill(theme)
+    await expect(options(page).first()).toHaveText(name)
+    await page.keyboard.press("Enter")
+    await expect(page.locator("html")).toHaveAttribute("data-theme", theme)
+  }
+  expect(await stored()).toContain("recent")
+  await open(page)
+  await field(page).fill("sign out")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL(/\/sign-in$/)
+  expect(await stored()).toBe("{}")
+})
+
+test("the last five findings are offered again, stored without names, and not to another account", async ({
+  page,
+  database,
+  signInAs,
+  signUp,
+}) => {
+  await signInAs("support")
+  await page.goto("/admin/users")
+  const recent = page.getByRole("group", { name: "Recent" }).getByRole("option")
+  const find = async (text: string, url: RegExp | string) => {
+    await open(page)
+    await field(page).fill(text)
+    await options(page).first().click()
+    await expect(page).toHaveURL(url)
+  }
+  await open(page)
+  await expect(recent).toHaveCount(0)
+  await page.keyboard.press("Escape")
+  for (const name of ["requests", "orders", "credits", "security", "settings"]) {
+    await find(name, new RegExp(`/${name}$`))
+  }
+  await find("member@exam", `/admin/users/${await memberId(database)}`)
+  await find("home", "/account")
+  await open(page)
+  await expect(recent).toHaveText(["member@example.comMia Member", "Settings", "Security", "Credits"])
+  expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toMatch(/Mia|member@/)
+  await recent.first().click()
+  await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
+
+  await signUp()
+  await page.goto("/account")
+  await open(page)
+  await expect(options(page).first()).toHaveText("Home")
+  await expect(recent).toHaveCount(0)
+})
+
 test("it finds an account by a part of its address", async ({ page, signInAs }) => {
   await signInAs("support")
   await page.goto("/admin/users")
@@ -218,7 +324,7 @@ test("a whole key finds its page and is not sent", async ({ page, signInAs }) =>
   const key = member ? demoKey(member) : ""
   await field(page).fill(key)
   await expect(options(page).first()).toContainText(`${startOf(key)}…`)
-  expect(sent.filter((url) => url.includes("/find"))).toHaveLength(1)
+  expect(sent.filter((url) => url.includes(`/find?q=${startOf(key)}`))).toHaveLength(1)
   expect(sent.filter((url) => url.includes(key.slice(0, startOf(key).length + 2)))).toEqual([])
 })
 

@@ -6,6 +6,7 @@ import { scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { incorrect, test, uniqueEmail } from "./fixtures"
 import { emailTo } from "./mail"
+import { hydrated } from "./pages"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -207,6 +208,20 @@ test("a page opened in one account does nothing in another one that its browser 
   await page.getByRole("button", { name: "Change name" }).click()
   await expect(page.getByRole("main").getByRole("alert")).toContainText("This page belongs to another account")
   expect((await database.query("SELECT name FROM users WHERE id = $1", [id])).rows).toEqual([{ name: "Ann" }])
+})
+
+test("a page opened in one account is loaded anew when it leads to pages of another one", async ({ page, signUp }) => {
+  const { email } = await signUp()
+  await page.goto("/account")
+  await expect(page.getByRole("button", { name: `Account menu for ${email}` })).toBeVisible()
+  const other = await signUp()
+  const tab = await page.context().newPage()
+  await tab.goto("/account")
+  await expect(tab.getByRole("button", { name: `Account menu for ${other.email}` })).toBeVisible()
+  await hydrated(tab)
+  await page.getByRole("link", { name: "Credits", exact: true }).first().click()
+  await expect(page).toHaveURL("/account/credits")
+  await expect(page.getByRole("button", { name: `Account menu for ${other.email}` })).toBeVisible()
 })
 
 async function signIn(page: Page, email: string, password: string): Promise<void> {

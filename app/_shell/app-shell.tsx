@@ -1,4 +1,4 @@
-import { ChevronsUpDown, LifeBuoy, LogOut, Menu } from "lucide-react"
+import { ChevronsUpDown, LifeBuoy, Menu, Settings } from "lucide-react"
 import type { ReactNode } from "react"
 import { Form } from "@/components/form/form"
 import { SignedInAs } from "@/components/form/signed-in-as"
@@ -10,15 +10,18 @@ import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
 import { Avatar } from "@/components/values/avatar"
 import { Untrusted } from "@/components/values/untrusted"
-import { product } from "@/lib/product"
+import { chosenTheme } from "@/lib/platform/http/theme"
 import { currentViewer, setupPage, type Viewer } from "@/lib/sign-in/browser-session"
 import { signOut } from "./actions"
+import { findingsFor, support } from "./findings-for"
 import { NavigationLink } from "./navigation-link"
 import { navigationStyle } from "./navigation-style"
 import { Palette } from "./palette"
-import type { Finding } from "./palette-dialog"
-import { type NavigationSection, sectionsFor } from "./sections"
+import { SameViewer } from "./same-viewer"
+import { type Area, type NavigationSection, sectionsFor } from "./sections"
+import { SignOutButton } from "./sign-out-button"
 import { SkipLink } from "./skip-link"
+import { ThemeForm } from "./theme-form"
 
 export async function AppShell({ children }: { children: ReactNode }) {
   const viewer = await currentViewer()
@@ -27,6 +30,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
   return (
     <div className="xl:grid xl:grid-cols-[14rem_minmax(0,1fr)] print:block">
       <SkipLink />
+      <SameViewer viewerId={viewer.id} />
       <header className="sticky top-0 z-10 flex h-12 items-center gap-2 border-b border-line bg-panel px-3 xl:hidden">
         <Button kind="quiet" popoverTarget="sidebar" aria-label="Menu" className="px-2">
           <Menu aria-hidden="true" className="size-5" />
@@ -43,10 +47,11 @@ export async function AppShell({ children }: { children: ReactNode }) {
           <Wordmark />
         </div>
         <Palette pages={await findingsFor(viewer.role)} />
-        <div className="-mx-3 grid min-h-0 grow scroll-py-1 content-start gap-3 overflow-y-auto px-3 pb-1">
-          <AreaNavigation title="Your account" sections={await sectionsFor("account", viewer.role)} />
-          <AreaNavigation title="Administration" sections={await sectionsFor("admin", viewer.role)} />
-          <AreaNavigation title="Help" sections={await sectionsFor("help", viewer.role)}>
+        {/* Entries fade out above the account row; the last one ends above the fade. */}
+        <div className="-mx-3 -mb-3 grid min-h-0 grow scroll-pt-1 scroll-pb-6 content-start gap-3 overflow-y-auto mask-b-from-[calc(100%-1.5rem)] px-3 pb-6">
+          <AreaNavigation area="account" title="Your account" sections={await sectionsFor("account", viewer.role)} />
+          <AreaNavigation area="admin" title="Administration" sections={await sectionsFor("admin", viewer.role)} />
+          <AreaNavigation area="help" title="Help" sections={await sectionsFor("help", viewer.role)}>
             <a href={support.href} className={`-mt-1 ${navigationStyle}`}>
               <LifeBuoy aria-hidden="true" className="size-4" />
               {support.label}
@@ -78,42 +83,26 @@ function FactorNeeded({ role }: { role: string }) {
   )
 }
 
-async function findingsFor(role: string): Promise<Finding[]> {
-  const sections = await Promise.all(areasOfShell.map((area) => sectionsFor(area, role)))
-  const pages = sections
-    .flat()
-    .flatMap(({ entries }) =>
-      entries.flatMap(({ href, label, actions = [] }): Finding[] => [
-        { group: "Pages", label, href },
-        ...actions.map(({ query, ...action }) => ({ group: "Actions" as const, ...action, href: href + query })),
-      ]),
-    )
-  return [...pages, support]
-}
-
-const support: Finding = {
-  group: "Actions",
-  label: "Contact support",
-  note: product.supportEmail,
-  keywords: "help",
-  href: `mailto:${product.supportEmail}`,
-}
-
-const areasOfShell = ["account", "admin", "help"] as const
+/** Everything else in the sidebar has a color of its own. */
+const hues: Record<Area, string> = { account: "text-user", admin: "text-admin", help: "text-muted" }
 
 function AreaNavigation({
+  area,
   title,
   sections,
   children,
 }: {
+  area: Area
   title: string
   sections: readonly NavigationSection[]
   children?: ReactNode
 }) {
   if (sections.length === 0 && !children) return null
   return (
-    <nav aria-label={title} className="grid gap-1">
-      <p className="px-2 text-xs font-semibold">{title}</p>
+    <nav aria-label={title} className={`grid gap-1 ${hues[area]}`}>
+      <p className="flex items-center gap-2 px-2 text-xs font-semibold before:h-3 before:w-1 before:rounded-full before:bg-current">
+        <span className="text-ink">{title}</span>
+      </p>
       {sections.map((section) => (
         <section key={section.title ?? title} aria-label={section.title ?? title} className="grid gap-0.5">
           {section.title && <h2 className="px-2 text-xs text-muted">{section.title}</h2>}
@@ -134,7 +123,7 @@ function AreaNavigation({
   )
 }
 
-function Account({ viewer }: { viewer: Viewer }) {
+async function Account({ viewer }: { viewer: Viewer }) {
   return (
     <div className="relative mt-auto">
       <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-xs text-ink">
@@ -160,11 +149,13 @@ function Account({ viewer }: { viewer: Viewer }) {
             Role: <span className="text-ink">{viewer.grantedRole}</span>
           </p>
         </div>
+        <NavigationLink href="/account/settings">
+          <Settings aria-hidden="true" className="size-4" />
+          Settings
+        </NavigationLink>
+        <ThemeForm chosen={await chosenTheme()} />
         <Form action={signOut}>
-          <Button type="submit" className="w-full">
-            <LogOut aria-hidden="true" className="size-4" />
-            Sign out
-          </Button>
+          <SignOutButton />
         </Form>
       </MenuPopover>
     </div>

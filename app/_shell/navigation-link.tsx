@@ -1,7 +1,7 @@
 "use client"
 
 import { usePathname } from "next/navigation"
-import { type MouseEvent, type ReactNode, useEffect, useRef } from "react"
+import { type ReactNode, useEffect, useRef } from "react"
 import { Link } from "@/components/ui/link"
 import { navigationStyle } from "./navigation-style"
 
@@ -18,7 +18,7 @@ export function NavigationLink({ href, children }: { href: string; children: Rea
     <Link
       ref={entry}
       href={href}
-      onClick={closePopover}
+      onClick={closePopovers}
       aria-current={current ? "page" : undefined}
       className={navigationStyle}
     >
@@ -27,6 +27,6 @@ export function NavigationLink({ href, children }: { href: string; children: Rea
   )
 }
 
-function closePopover(event: MouseEvent<HTMLElement>): void {
-  event.currentTarget.closest<HTMLElement>(":popover-open")?.hidePopover()
+function closePopovers(): void {
+  for (const open of document.querySelectorAll<HTMLElement>(":popover-open")) open.hidePopover()
 }

@@ -7,16 +7,8 @@ import { useEffect, useState, useTransition } from "react"
 import { backdropStyle } from "@/components/overlay/dialog-style"
 import { PendingBar } from "@/components/ui/pending-bar"
 import { Untrusted } from "@/components/values/untrusted"
-import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
-import { anyPrefix } from "@/lib/surfaces"
-
-export type Finding = {
-  group: "Pages" | "Actions" | "Accounts" | "Keys"
-  label: string
-  note?: string
-  keywords?: string
-  href: string
-}
+import { keepRecent, recentHrefs } from "./browser-storage"
+import { type Finding, type Group, groupsOf, withoutKey } from "./findings"
 
 export type PaletteDialogProps = {
   pages: readonly Finding[]
@@ -27,17 +19,25 @@ export type PaletteDialogProps = {
   onClose: () => void
 }
 
-type Group = { value: Finding["group"]; items: readonly Finding[] }
-
-const groups = ["Pages", "Actions", "Accounts", "Keys"] as const
-
 const pauseMs = 150
 
 export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }: PaletteDialogProps) {
   const router = useRouter()
+  const [here, setHere] = useState<readonly Finding[]>([])
   const [found, setFound] = useState<readonly Finding[]>([])
   const [pending, startTransition] = useTransition()
   const searched = withoutKey(text.trim())
+
+  useEffect(() => {
+    if (!isOpen) return
+    const aborting = new AbortController()
+    const commands = commandsOfPage()
+    setHere(commands)
+    recentFindings(pages, aborting.signal).then((recent) => {
+      if (!aborting.signal.aborted) setHere([...commands, ...recent])
+    })
+    return () => aborting.abort()
+  }, [isOpen, pages])
 
   useEffect(() => {
     const aborting = new AbortController()
@@ -50,18 +50,17 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
     }
   }, [searched])
 
-  function open({ href }: Finding): void {
+  function open({ group, href }: Finding): void {
     onClose()
+    if (group !== "On this page") keepRecent(href)
     // The router opens pages only.
     if (href.startsWith("mailto:")) window.location.assign(href)
+    else if (href.startsWith("#")) document.querySelector<HTMLElement>(href)?.click()
     else startTransition(() => router.push(href))
   }
 
-  const typed = plainPunctuation(searched).toLowerCase()
-  const matches = [...pages.filter((page) => isNamed(page, typed)), ...found]
-  const items = groups
-    .map((group) => ({ value: group, items: matches.filter((finding) => finding.group === group) }))
-    .filter(({ items }) => items.length > 0)
+  const shown = searched === "" ? here : here.filter(({ group }) => group !== "Recent")
+  const items = groupsOf([...shown, ...pages], found, searched)
   return (
     <>
       {pending && <PendingBar />}
@@ -87,7 +86,7 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
                 id={fieldId}
                 onFocus={({ currentTarget }) => currentTarget.setSelectionRange(text.length, text.length)}
                 aria-label="Find pages, actions, accounts and keys"
-                placeholder="Find a page, an account or a key…"
+                placeholder="Find a page, an action, a key or a request ID…"
                 className="h-12 w-full shrink-0 border-b border-line bg-transparent px-4 text-base outline-none placeholder:text-muted"
               />
               <Autocomplete.Empty className="px-4 text-muted not-empty:py-6">Nothing found.</Autocomplete.Empty>
@@ -125,15 +124,24 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
   )
 }
 
-function isNamed({ label, keywords = "" }: Finding, typed: string): boolean {
-  return label.toLowerCase().includes(typed) || ` ${keywords}`.includes(` ${typed}`)
+/** The page names them in `<Commands>`. */
+function commandsOfPage(): Finding[] {
+  const links = document.querySelectorAll<HTMLAnchorElement>("[data-commands] a")
+  return [...links].map((link) => ({
+    group: "On this page",
+    label: link.textContent,
+    href: link.pathname + link.search,
+  }))
 }
 
-const wholeKey = new RegExp(`(${anyPrefix}\\w{4})\\w*`)
-
-/** No key leaves the field: its first characters replace it, and are enough to find it. */
-function withoutKey(text: string): string {
-  return text.replace(wholeKey, "$1")
+/** The last part of an address finds its row, if the viewer may still open it. */
+async function recentFindings(pages: readonly Finding[], signal: AbortSignal): Promise<Finding[]> {
+  const others = recentHrefs().filter((href) => href !== window.location.pathname)
+  const recent = others.map(async (href) => {
+    const isIt = (finding: Finding) => finding.href === href
+    return pages.find(isIt) ?? (await search(/[^/#]*$/.exec(href)?.[0] ?? "", signal)).find(isIt)
+  })
+  return (await Promise.all(recent)).flatMap((finding) => (finding ? [{ ...finding, group: "Recent" }] : []))
 }
 
 /** Empty if the session has ended or the connection is lost: pages can still be found. */

@@ -4,7 +4,8 @@ import { Search } from "lucide-react"
 import { useCallback, useEffect, useState } from "react"
 import { useDialog } from "@/components/overlay/use-dialog"
 import { useHydrated } from "@/components/ui/use-hydrated"
-import type { Finding, PaletteDialogProps } from "./palette-dialog"
+import type { Finding } from "./findings"
+import type { PaletteDialogProps } from "./palette-dialog"
 
 const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
 
@@ -66,7 +67,7 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
         onPointerEnter={preload}
         onFocus={preload}
         aria-keyshortcuts="Control+K Meta+K"
-        className={`flex h-9 items-center gap-2 rounded-md border border-line bg-page px-2 text-muted hover:border-edge hover:text-ink sm:h-8 ${hydrated ? "" : "invisible"}`}
+        className={`flex h-9 shrink-0 items-center gap-2 rounded-md border border-line bg-page px-2 text-muted hover:border-edge hover:text-ink sm:h-8 ${hydrated ? "" : "invisible"}`}
       >
         <Search aria-hidden="true" className="size-4" />
         <span className="grow text-left">Find</span>

@@ -2,7 +2,7 @@ import type { LucideIcon } from "lucide-react"
 import { holds, type Permission } from "@/lib/permissions"
 
 /** Pages of `help` need no account. */
-type Area = "account" | "admin" | "help"
+export type Area = "account" | "admin" | "help"
 
 /** Exported by `navigation.ts` in the page's folder. The folder's path is the page's path. */
 export type NavigationEntry = {
@@ -12,6 +12,8 @@ export type NavigationEntry = {
   after?: string
   /** Unique, because the palette shows it alone. */
   label: string
+  /** Further words for the page, in lower case: the palette finds it by them. */
+  keywords?: string
   icon: LucideIcon
   /** `null` for none. The page itself enforces it. */
   permission: Permission | null

@@ -22,7 +22,7 @@ import { KeyUse, LastOrders, LastRequests } from "./last-rows"
 import { entry } from "./navigation"
 import { NextSteps } from "./next-steps"
 import { PasskeyOffer } from "./passkey-offer"
-import { counted } from "./security/two-factor-panel"
+import { counted } from "./security/two-factor-card"
 
 export const metadata: Metadata = { title: entry.label }
 

@@ -6,6 +6,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/account",
   label: kinds.user.title,
+  keywords: "rotate revoke limit tokens secrets",
   icon: KeyRound,
   permission: kinds.user.issuePermission,
   actions: [{ label: "Create an API key", query: "?new" }],

@@ -5,6 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/account/security",
   label: "Send feedback",
+  keywords: "suggestion bug report rating idea",
   icon: MessageSquare,
   permission: null,
 }

@@ -2,7 +2,8 @@ import type { Metadata } from "next"
 import { Done } from "@/components/form/done"
 import { SubmitButton, TextAreaField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
-import { PageFrame, Panel } from "@/components/page/page-frame"
+import { Card, Cards } from "@/components/page/card"
+import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { feedbackMaxLength } from "@/lib/feedback"
 import { requireViewer } from "@/lib/sign-in/browser-session"
@@ -14,23 +15,26 @@ export const metadata: Metadata = { title: "Send feedback" }
 export default async function FeedbackPage() {
   await requireViewer("/feedback")
   return (
-    <PageFrame
-      title="Send feedback"
-      intro="Tell us what works, what does not and what is missing. Our team reads all feedback."
-    >
-      <Panel label="Send feedback">
-        <Form action={sendFeedback} done={<ThankYou />} ifLost="Duplicate feedback is stored only once.">
-          <RatingField />
-          <TextAreaField
-            label="Message"
-            name="message"
-            required
-            rows={6}
-            hint={`At most ${feedbackMaxLength.toLocaleString("en")} characters.`}
-          />
-          <SubmitButton className="justify-self-start">Send feedback</SubmitButton>
-        </Form>
-      </Panel>
+    <PageFrame title="Send feedback" intro="Our team reads all feedback.">
+      <Cards>
+        <Card
+          label="Send feedback"
+          title="Your feedback"
+          intro="Tell us what works, what does not and what is missing."
+        >
+          <Form action={sendFeedback} done={<ThankYou />} ifLost="Duplicate feedback is stored only once.">
+            <RatingField />
+            <TextAreaField
+              label="Message"
+              name="message"
+              required
+              rows={6}
+              hint={`At most ${feedbackMaxLength.toLocaleString("en")} characters.`}
+            />
+            <SubmitButton className="justify-self-start">Send feedback</SubmitButton>
+          </Form>
+        </Card>
+      </Cards>
     </PageFrame>
   )
 }

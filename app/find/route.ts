@@ -1,5 +1,5 @@
 import { notFound } from "next/navigation"
-import type { Finding } from "@/app/_shell/palette-dialog"
+import type { Finding } from "@/app/_shell/findings"
 import { GET as users } from "@/app/api/v1/admin/users/route"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
@@ -8,25 +8,30 @@ import { withFailures } from "@/lib/form/page-route"
 import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/data"
 import { keyStatus } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
+import type { Term } from "@/lib/platform/postgres/search"
 import { relativeTime } from "@/lib/platform/text/format-time"
 import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
+import { findDocuments } from "./documents"
 
 const shown = 6
 
 const searched = searchParameter({ table: "users", account: "id" })
 
+/** In the order of their groups. Each finds only what the viewer may open. */
+const finders: readonly ((term: Term, viewer: Viewer) => Promise<Finding[]>)[] = [findAccounts, findKeys, findDocuments]
+
 export const GET = withFailures(async (request) => {
   const viewer = await requireViewer(kinds.user.page)
   const text = new URL(request.url).searchParams.get("q") ?? notFound()
   const { data: term } = searched.safeParse(text)
-  const found = term ? await Promise.all([findAccounts(text, viewer), findKeys(term.value, viewer)]) : []
+  const found = term ? await Promise.all(finders.map((find) => find(term, viewer))) : []
   return Response.json(found.flat(), { headers: { "Cache-Control": "no-store" } })
 })
 
-async function findAccounts(text: string, { role }: Viewer): Promise<Finding[]> {
+async function findAccounts({ value }: Term, { role }: Viewer): Promise<Finding[]> {
   if (!holds(role, users.endpoint.permission)) return []
-  const query = new URLSearchParams({ q: text, limit: String(shown) })
+  const query = new URLSearchParams({ q: value, limit: String(shown) })
   try {
     const { data } = await users.endpoint.read(String(query), permissionCheckOf(role))
     return data.map(({ id, name, email }) => ({
@@ -42,21 +47,22 @@ async function findAccounts(text: string, { role }: Viewer): Promise<Finding[]> 
   }
 }
 
-async function findKeys(text: string, viewer: Viewer): Promise<Finding[]> {
-  const keys = await findKeysByText(text, viewer, shown)
+async function findKeys(term: Term, viewer: Viewer): Promise<Finding[]> {
+  const keys = await findKeysByText(term, viewer, shown)
   const now = new Date()
   return keys.flatMap((key) => {
     const { id, name, surface, userId } = key
     const own = surface === "user" && userId === viewer.id ? `${kinds.user.page}/${id}` : undefined
     const href = own ?? consolePageOf({ id, surface }, viewer)
-    return href ? [{ group: "Keys" as const, label: name, note: noteOf(key, now), href }] : []
+    return href ? [{ group: "Keys" as const, label: name, note: noteOf(key, viewer, now), href }] : []
   })
 }
 
 /** Ends with the first characters, which tell keys of the same name apart. */
-function noteOf(key: Awaited<ReturnType<typeof findKeysByText>>[number], now: Date): string {
+function noteOf(key: Awaited<ReturnType<typeof findKeysByText>>[number], viewer: Viewer, now: Date): string {
   const used = key.lastUsedAt ? `Used ${relativeTime(key.lastUsedAt, now)}` : "Never used"
+  const isNamed = key.userId !== viewer.id && holds(viewer.role, users.endpoint.permission)
   const shown = { ...key, ...limitsOf(key), state: stateOf(key, now), isReplaced: key.successorId !== null }
   const status = keyStatus({ ...shown, owner: key.user }, now)
-  return `${used} · ${status.text} · ${key.start}…`
+  return `${isNamed ? key.user.email : used} · ${status.text} · ${key.start}…`
 }

@@ -2,6 +2,7 @@ import type { ReactNode } from "react"
 import { AccountLink } from "@/components/admin/id-links"
 import { firstRequest } from "@/components/code/first-request"
 import { None } from "@/components/list/cells"
+import { Commands } from "@/components/page/commands"
 import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
@@ -178,20 +179,22 @@ function Codes({ value }: { value: readonly string[] }) {
 }
 
 function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
-  const { page } = kinds[listed.surface]
+  const { id, surface, name, state } = listed
   // The list of user keys has only the viewer's own.
-  if (listed.surface === "user" && !isOwn) return null
-  return rowActions
-    .filter((action) => listed.state === "active" && !obstacleTo(action, listed, isOwn))
-    .map((action) => (
-      <Link
-        key={action}
-        href={`${page}?${action}=${listed.id}`}
-        className={buttonStyle(action === "revoke" ? "danger-quiet" : "quiet")}
-      >
-        {rowActionLabels[action]}
-      </Link>
-    ))
+  if (surface === "user" && !isOwn) return null
+  const actions = rowActions
+    .filter((action) => state === "active" && !obstacleTo(action, listed, isOwn))
+    .map((action) => ({ action, label: rowActionLabels[action], href: `${kinds[surface].page}?${action}=${id}` }))
+  return (
+    <>
+      <Commands of={actions.map(({ label, href }) => ({ label: `${label} ${name}`, href }))} />
+      {actions.map(({ action, label, href }) => (
+        <Link key={action} href={href} className={buttonStyle(action === "revoke" ? "danger-quiet" : "quiet")}>
+          {label}
+        </Link>
+      ))}
+    </>
+  )
 }
 
 const variable = <code className="font-mono text-ink">{keyVariable}</code>

@@ -5,6 +5,7 @@ import type { Owner } from "@/lib/authority/owner"
 import { findSpending, type Spending } from "@/lib/credits/spending"
 import { holds, roleNames } from "@/lib/permissions"
 import { db } from "@/lib/platform/postgres/prisma"
+import { search, type Term } from "@/lib/platform/postgres/search"
 import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { RevocationReason } from "./choices"
@@ -55,38 +56,41 @@ export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> 
 
 const anyKey = /^(api )?keys?$/i
 
-/** A name may have any punctuation in place of the typed one; "key" finds the viewer's own keys, too. */
-export function findKeysByText(text: string, viewer: Owner, limit: number) {
-  // Prisma passes the wildcards of LIKE on.
-  const literal = text.replace(/[\\%_]/g, "\\$&")
-  const named = plainPunctuation(literal).replace(/['"-]/g, "_").replaceAll(" ", "_%")
-  const { issuePermission } = kinds.admin
-  const seen = [
-    keysWithin("user", viewer),
-    ...(holds(viewer.role, issuePermission) ? [keysWithin("admin", viewer)] : []),
-  ]
+/** The keys whose pages the viewer may open; those of customers last. */
+export async function findKeysByText(term: Term, viewer: Owner, limit: number) {
+  const mayIssue = holds(viewer.role, kinds.admin.issuePermission)
+  const few = [keysWithin("user", viewer), ...(mayIssue ? [keysWithin("admin", viewer)] : [])]
+  const found = await firstKeys({ AND: [{ OR: few }, matching(term, viewer)] }, limit)
+  const left = limit - found.length
+  if (!mayIssue || !readsCustomerKeys(viewer.role) || left === 0) return found
+  // There may be millions, so an index finds them: none if too many match.
+  const ids = (await search({ table: "api_keys", text: "name", start: "start" }, term)) ?? []
+  return [...found, ...(await firstKeys({ surface: "user", userId: { not: viewer.id }, id: { in: ids } }, left))]
+}
+
+function firstKeys(where: Prisma.ApiKeyWhereInput, limit: number) {
   return db().apiKey.findMany({
-    where: {
-      AND: [
-        { OR: seen },
-        {
-          OR: [
-            { name: { contains: named, mode: "insensitive" } },
-            { start: { startsWith: literal } },
-            ...(anyKey.test(text) ? [{ userId: viewer.id }] : []),
-          ],
-        },
-      ],
-    },
+    where,
     orderBy: [
       { revokedAt: { sort: "desc", nulls: "first" } },
       { lastUsedAt: { sort: "desc", nulls: "last" } },
       { createdAt: "desc" },
     ],
     omit: { hash: true },
-    include: { user: { select: { role: true, status: true } } },
+    include: { user: { select: { email: true, role: true, status: true } } },
     take: limit,
   })
+}
+
+/** A name may have any punctuation in place of the typed one; "key" finds the viewer's own keys, too. */
+function matching({ kind, value }: Term, viewer: Owner): Prisma.ApiKeyWhereInput {
+  if (kind === "id") return { id: value }
+  // Prisma passes the wildcards of LIKE on.
+  const literal = value.replace(/[\\%_]/g, "\\$&")
+  if (kind === "key") return { start: { startsWith: literal } }
+  const named = plainPunctuation(literal).replace(/['"-]/g, "_").replaceAll(" ", "_%")
+  const own = anyKey.test(value) ? [{ userId: viewer.id }] : []
+  return { OR: [{ name: { contains: named, mode: "insensitive" } }, ...own] }
 }
 
 export type NamedKey = Pick<ListedKey, "id" | "name" | "start"> & { page: string | undefined }

@@ -58,7 +58,7 @@ async function call(name: string, sent: Parameters<typeof callAction>[2]): Promi
 async function prepare({ headers }: Pick<Person, "headers">): Promise<string> {
   const { text } = await ask(server, { path: page, headers })
   const fields = readForms(text).find((form) => Object.keys(form).every((name) => name.startsWith("$ACTION")))
-  const form = /<form\b[^>]*>(?:(?!<\/form>)[\s\S])*Export your data[\s\S]*?<\/form>/.exec(text)?.[0] ?? ""
+  const form = /<form\b[^>]*>(?:(?!<\/form>)[\s\S])*Export data[\s\S]*?<\/form>/.exec(text)?.[0] ?? ""
   const [hidden] = readForms(form.replace("<form", '<form method="post"'))
   const body = new FormData()
   for (const [name, value] of Object.entries(hidden ?? fields ?? {})) body.append(name, value)

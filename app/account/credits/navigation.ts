@@ -5,6 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/api-keys",
   label: "Credits",
+  keywords: "billing balance usage ledger spending plan",
   icon: Coins,
   permission: null,
 }

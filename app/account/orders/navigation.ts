@@ -5,6 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/account/requests",
   label: "Your orders",
+  keywords: "billing payments refunds invoices receipts purchases",
   icon: Receipt,
   permission: null,
 }

@@ -5,6 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/account/credits",
   label: "Requests",
+  keywords: "calls errors failures log status codes debug",
   icon: ArrowLeftRight,
   permission: null,
 }

@@ -1,30 +1,31 @@
 import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
-import { Panel } from "@/components/page/page-frame"
+import { Card } from "@/components/page/card"
 import { Untrusted } from "@/components/values/untrusted"
 import { verificationHours } from "@/lib/sign-in/sign-up"
 import { changeAddress } from "./actions"
 
-export function AddressForm({ email }: { email: string }) {
+export function AddressCard({ email }: { email: string }) {
   return (
-    <Panel label="Email address">
-      <Form
-        action={changeAddress}
-        heading={<h2 className="text-base font-semibold">Change email address</h2>}
-        done={<LinkSent />}
-      >
-        <p className="text-muted">
+    <Card
+      label="Email address"
+      title="Change email address"
+      intro={
+        <>
           You sign in as{" "}
           <strong className="font-semibold text-ink wrap-anywhere">
             <Untrusted>{email}</Untrusted>
           </strong>
           .
-        </p>
+        </>
+      }
+    >
+      <Form action={changeAddress} done={<LinkSent />}>
         <TextField label="New email address" name="email" type="email" autoComplete="email" required />
         <SubmitButton className="justify-self-start">Send confirmation link</SubmitButton>
       </Form>
-    </Panel>
+    </Card>
   )
 }
 

@@ -5,6 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/account/settings",
   label: "Security",
+  keywords: "password email address sign-in methods browsers sessions activity",
   icon: LockKeyhole,
   permission: null,
   actions: [

@@ -2,8 +2,10 @@ import type { Metadata } from "next"
 import { Done } from "@/components/form/done"
 import { NewPasswordField, PasswordField, SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
+import { Card, Cards } from "@/components/page/card"
 import { ContactOperator } from "@/components/page/contact-operator"
-import { PageFrame, Panel } from "@/components/page/page-frame"
+import { PageFrame } from "@/components/page/page-frame"
+import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { deliversEmails } from "@/lib/platform/email/mailbox"
 import { recentActivity } from "@/lib/sign-in/activity"
@@ -14,10 +16,10 @@ import { listSessions } from "@/lib/sign-in/session-rows"
 import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { change } from "./actions"
 import { RecentActivity } from "./activity"
-import { AddressForm } from "./address"
+import { AddressCard } from "./address"
 import { Providers } from "./providers"
 import { Sessions } from "./sessions"
-import { TwoFactorPanel } from "./two-factor-panel"
+import { TwoFactorCard } from "./two-factor-card"
 
 export const metadata: Metadata = { title: "Security" }
 
@@ -37,54 +39,51 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
       title="Security"
       intro="Your sign-in methods, the signed-in browsers, and the recent activity of your account."
     >
-      <Providers ways={ways} passkeys={factors.passkeys.length} query={query} page={page} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">
-        <TwoFactorPanel factors={factors} />
-        <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
-        <AddressForm email={viewer.email} />
-      </div>
-      <Sessions sessions={sessions} selected={query.end} page={page} />
-      <RecentActivity entries={activity} />
+      <Cards>
+        <TwoFactorCard factors={factors} />
+        {ways.hasPassword ? <PasswordCard email={viewer.email} /> : <NoPasswordCard />}
+        <AddressCard email={viewer.email} />
+        <Providers ways={ways} passkeys={factors.passkeys.length} query={query} page={page} />
+        <Sessions sessions={sessions} selected={query.end} page={page} />
+        <RecentActivity entries={activity} />
+      </Cards>
     </PageFrame>
   )
 }
 
-function NoPassword() {
+function NoPasswordCard() {
   return (
-    <>
-      <h2 className="text-base font-semibold">No password</h2>
-      <p className="text-muted">
-        You sign in through another service, so this account has no password. To set one, confirm that you own the
-        account’s email address.
-      </p>
+    <Card
+      label="Password"
+      title="No password"
+      intro="You sign in through another service. To set a password, confirm that you own the account’s email address."
+    >
       {deliversEmails() ? (
-        <p>
-          <Link href="/reset-password" className="text-accent underline">
-            Set a password by email
-          </Link>
-        </p>
+        <Link href="/reset-password" className={`${buttonStyle()} justify-self-start`}>
+          Set a password by email
+        </Link>
       ) : (
         <ContactOperator />
       )}
-    </>
+    </Card>
   )
 }
 
-function PasswordForm({ email }: { email: string }) {
+function PasswordCard({ email }: { email: string }) {
   return (
-    <Form
-      action={change}
-      heading={<h2 className="text-base font-semibold">Change password</h2>}
-      done={<Changed />}
-      ifLost="If you are signed out, your new password is already set."
+    <Card
+      label="Password"
+      title="Change password"
+      intro="A new password signs out all other browsers. API keys keep working."
     >
-      {/* Lets password managers match the password to the account. */}
-      <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-      <PasswordField label="Current password" name="current" />
-      <NewPasswordField label="New password" minLength={passwordMinLength} />
-      <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
-      <SubmitButton className="justify-self-start">Change password</SubmitButton>
-    </Form>
+      <Form action={change} done={<Changed />} ifLost="If you are signed out, your new password is already set.">
+        {/* Lets password managers match the password to the account. */}
+        <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
+        <PasswordField label="Current password" name="current" />
+        <NewPasswordField label="New password" minLength={passwordMinLength} />
+        <SubmitButton className="justify-self-start">Change password</SubmitButton>
+      </Form>
+    </Card>
   )
 }
 

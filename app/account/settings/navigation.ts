@@ -5,6 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/account/orders",
   label: "Settings",
+  keywords: "profile name picture avatar theme preferences",
   icon: Settings,
   permission: null,
   actions: [

@@ -6,6 +6,7 @@ export const entry: NavigationEntry = {
   area: "admin",
   section: "Developers",
   label: "Admin keys",
+  keywords: "rotate revoke agents tokens scopes",
   icon: ShieldCheck,
   permission: kinds.admin.issuePermission,
   actions: [{ label: "Create an admin key", query: "?new" }],

@@ -7,5 +7,6 @@ export const entry: NavigationEntry = {
   section: "Logs",
   after: "/admin/usage",
   label: "Audit log",
+  keywords: "history activity sign-ins who did what changes",
   icon: History,
 }

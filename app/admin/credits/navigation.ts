@@ -7,5 +7,6 @@ export const entry: NavigationEntry = {
   section: "Billing",
   after: "/admin/credits/balances",
   label: "Credit ledger",
+  keywords: "grants deductions refunds expiries transactions",
   icon: ScrollText,
 }

@@ -7,5 +7,6 @@ export const entry: NavigationEntry = {
   section: "Logs",
   after: "/admin/usage",
   label: "Emails",
+  keywords: "mail messages bounced delivery sent",
   icon: Mail,
 }

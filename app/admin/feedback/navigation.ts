@@ -7,6 +7,7 @@ export const entry: NavigationEntry = {
   section: "Customers",
   after: "/admin/users",
   label: "Feedback",
+  keywords: "reply resolve ratings nps reviews",
   icon: MessageSquare,
   finds: "feedback",
 }

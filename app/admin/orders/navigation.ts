@@ -7,5 +7,6 @@ export const entry: NavigationEntry = {
   section: "Billing",
   after: "/admin/subscriptions",
   label: "Orders",
+  keywords: "billing payments refunds revenue invoices receipts purchases",
   icon: Receipt,
 }

@@ -6,5 +6,6 @@ export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Logs",
   label: "API requests",
+  keywords: "calls errors failures request log status codes latency",
   icon: ArrowLeftRight,
 }

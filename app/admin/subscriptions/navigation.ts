@@ -6,5 +6,6 @@ export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Billing",
   label: "Subscriptions",
+  keywords: "billing plans renewals cancellations churned past due",
   icon: Repeat,
 }

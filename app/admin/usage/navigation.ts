@@ -7,5 +7,6 @@ export const entry: NavigationEntry = {
   section: "Logs",
   after: "/admin/requests",
   label: "API usage",
+  keywords: "calls traffic endpoints errors statistics",
   icon: ChartColumnStacked,
 }

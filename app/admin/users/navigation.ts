@@ -6,5 +6,6 @@ export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Customers",
   label: "Accounts",
+  keywords: "ban unban close delete role users customers people members",
   icon: Users,
 }

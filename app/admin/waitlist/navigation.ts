@@ -7,6 +7,7 @@ export const entry: NavigationEntry = {
   section: "Customers",
   after: "/admin/users",
   label: "Waitlist",
+  keywords: "invite invitations sign-ups beta",
   icon: Hourglass,
   finds: "waitlist_entry",
 }

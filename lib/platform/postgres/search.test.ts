@@ -13,6 +13,7 @@ const users: Searched = { table: "users", account: "id" }
 const orders: Searched = { table: "orders", account: "userId" }
 const emails: Searched = { table: "emails", account: "userId", text: '"to"' }
 const waitlist: Searched = { table: "waitlist_entries", text: "email" }
+const keys: Searched = { table: "api_keys", text: "name", start: "start" }
 
 const names = [
   ...["Zoë Müller", "zoe muller", "ZOÉ MÜLLER-ÅSTRÖM", "José García", "Tomáš Novák", "Łukasz Ćwikła", "Nguyễn Thị Ánh"],
@@ -154,17 +155,24 @@ test.each([
   expect(ids).toEqual(expected(value).sort())
 })
 
-test.each(["O’Brien", "o'h", "- s", "王小明"])("the search for %s reads an index", async (value) => {
+test.each([
+  [waitlist, "text", "O’Brien", "waitlist_entries_searched"],
+  [waitlist, "text", "o'h", "waitlist_entries_searched"],
+  [waitlist, "text", "- s", "waitlist_entries_searched"],
+  [waitlist, "text", "王小明", "waitlist_entries_searched"],
+  [keys, "text", "Shop backend", "api_keys_searched"],
+  [keys, "key", `${kinds.user.prefix}ab`, "api_keys_start_user_id_idx"],
+] as const)("the search of %o for the %s %s reads the index %s", async (searched, kind, value, index) => {
   const asked = vi.spyOn(pool(), "query")
-  await search(waitlist, { kind: "text", value })
+  await search(searched, { kind, value })
   const [statement, parameters] = asked.mock.calls.at(-1) as unknown as [string, unknown[]]
   asked.mockRestore()
-  expect(parameters[1]).not.toEqual([])
+  if (kind === "text") expect(parameters[1]).not.toEqual([])
   const client = await ownerPool().connect()
   try {
     await client.query("BEGIN; SET LOCAL enable_seqscan = off")
     const { rows } = await client.query(`EXPLAIN ${statement}`, parameters)
-    expect(JSON.stringify(rows)).toContain("waitlist_entries_searched")
+    expect(JSON.stringify(rows)).toContain(index)
   } finally {
     client.release(true)
   }

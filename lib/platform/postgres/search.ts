@@ -14,22 +14,26 @@ export type Searched = {
   table: string
   account?: string
   text?: string
+  /** Has the first characters of a key. */
+  start?: string
 }
 
 export const maxMatches = 10_000
 
 const accountsBy: Readonly<Record<Term["kind"], (matching: Matching) => string>> = {
   id: () => "SELECT $1::uuid AS id",
-  // No character of a key sorts after ~.
-  key: () => `SELECT DISTINCT user_id AS id FROM api_keys WHERE start COLLATE "C" BETWEEN $1::text AND $1::text || '~'`,
+  key: () => `SELECT DISTINCT user_id AS id FROM api_keys WHERE ${begins("start")}`,
   text: ({ operator }) => `SELECT id FROM users WHERE ${contains("name || E'\\n' || email", operator)}`,
 }
 
-export async function search({ table, account, text }: Searched, { kind, value }: Term): Promise<string[] | undefined> {
+export async function search(
+  { table, account, text, start }: Searched,
+  { kind, value }: Term,
+): Promise<string[] | undefined> {
   const ids = new Set<string>()
   const matching: Matching = kind === "text" ? await matchingOf(value) : { operator: "@>", parameters: [value] }
   const { operator, parameters } = matching
-  const own = kind === "id" ? "id = $1" : kind === "text" && text ? contains(text, operator) : undefined
+  const own = { id: "id = $1", key: start && begins(start), text: text && contains(text, operator) }[kind]
   if (own) for (const id of await idsOf(`SELECT id FROM ${table} WHERE ${own}`, parameters)) ids.add(id)
   if (account) {
     const accounts = await idsOf(accountsBy[kind](matching), parameters)
@@ -70,6 +74,11 @@ function contains(text: string, operator: Matching["operator"]): string {
   const { from, to } = translation
   const plain = `folded(translate(${text}, ${escapeLiteral(from)}, ${escapeLiteral(to)}))`
   return `trigrams(folded(${text})) ${operator} $2::text[] AND strpos(regexp_replace(${plain}, ' +', ' ', 'g'), $1) > 0`
+}
+
+/** No character of a key sorts after ~. */
+function begins(start: string): string {
+  return `${start} COLLATE "C" BETWEEN $1::text AND $1::text || '~'`
 }
 
 async function idsOf(statement: string, parameters: readonly unknown[]): Promise<string[]> {

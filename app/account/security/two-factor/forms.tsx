@@ -16,7 +16,6 @@ export function AppForm({ unavailable, children }: { unavailable: ReactNode; chi
   return (
     <Form
       action={addApp}
-      heading={<h2 className="text-base font-semibold">Set up the app</h2>}
       unavailable={unavailable}
       done={(codes) => <Added title="The authenticator app is added" codes={codes} />}
     >
@@ -37,19 +36,13 @@ export function AppForm({ unavailable, children }: { unavailable: ReactNode; chi
 
 export function PasskeyForm({ host, browser }: { host: string; browser: string }) {
   return (
-    <Form
-      action={addKey}
-      heading={<h2 className="text-base font-semibold">Add a passkey</h2>}
-      done={(codes) => <Added title="The passkey is added" codes={codes} />}
-    >
-      <p className="text-muted">
-        Your device or password manager keeps it, and unlocks it with your fingerprint, face or PIN. It signs you in
-        without your password.
-      </p>
+    <Form action={addKey} done={(codes) => <Added title="The passkey is added" codes={codes} />}>
       <TextField label="Name" name="name" defaultValue={browser} maxLength={60} autoComplete="off" required />
-      <PasskeyButton ceremony={{ use: "create", options: passkeyCreation }} host={host} kind="primary">
-        Add passkey
-      </PasskeyButton>
+      <div className="justify-self-start">
+        <PasskeyButton ceremony={{ use: "create", options: passkeyCreation }} host={host} kind="primary">
+          Add passkey
+        </PasskeyButton>
+      </div>
     </Form>
   )
 }
@@ -58,13 +51,11 @@ export function RecoveryForm({ left }: { left: number }) {
   return (
     <Form
       action={replaceCodes}
-      heading={<h2 className="text-base font-semibold">Recovery codes</h2>}
       done={(codes) => <RecoveryCodes title="New recovery codes" codes={codes} page={page} />}
       ifLost="Earlier codes may no longer work: create new ones again."
     >
       <p className="text-muted">
-        {left === 0 ? "You have no codes left." : `You have ${left} ${left === 1 ? "code" : "codes"} left.`} New codes
-        replace the ones that you have.
+        {left === 0 ? "You have no codes left." : `You have ${left} ${left === 1 ? "code" : "codes"} left.`}
       </p>
       <SubmitButton kind="plain" className="justify-self-start">
         Create new codes

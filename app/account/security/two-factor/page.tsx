@@ -3,7 +3,8 @@ import { headers } from "next/headers"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { BackLink } from "@/components/page/back-link"
-import { PageFrame, Panel } from "@/components/page/page-frame"
+import { Card, Cards } from "@/components/page/card"
+import { PageFrame } from "@/components/page/page-frame"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { browserOf } from "@/lib/sign-in/session-rows"
 import { type Setup, setupMinutes, startedApp } from "@/lib/sign-in/two-factor/app"
@@ -31,40 +32,39 @@ export default async function TwoFactorPage({ searchParams }: PageProps<"/accoun
       intro="With a passkey or an authenticator app, nobody can sign in with your password alone. API keys are not affected."
       back={<BackLink href="/account/security">Security</BackLink>}
     >
-      <FactorList factors={factors} selected={remove} page={page} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">
-        <Panel label="Passkey">
+      <Cards>
+        <FactorList factors={factors} selected={remove} page={page} />
+        <Card
+          label="Passkey"
+          title="Add a passkey"
+          intro="Your device or password manager keeps it, and unlocks it with your fingerprint, face or PIN. It signs you in without your password."
+        >
           <PasskeyForm host={passkeyHost()} browser={browser} />
-        </Panel>
-        <Panel label="Authenticator app">
-          <AppForm unavailable={!setup && <StartForm replaces={factors.app !== null} />}>
-            {setup && <AppSetup setup={setup} />}
-          </AppForm>
-        </Panel>
+        </Card>
+        <Card
+          label="Authenticator app"
+          title={`${factors.app ? "Replace the" : "Add an"} authenticator app`}
+          intro="An app on your phone, or your password manager, shows a new code every 30 seconds. You enter it after your password."
+        >
+          <AppForm unavailable={!setup && <StartForm />}>{setup && <AppSetup setup={setup} />}</AppForm>
+        </Card>
         {isOn && (
-          <Panel label="Recovery codes">
+          <Card
+            label="Recovery codes"
+            title="Recovery codes"
+            intro="They sign you in when you have lost your other second factors. New codes replace the ones that you have."
+          >
             <RecoveryForm left={factors.recoveryCodesLeft} />
-          </Panel>
+          </Card>
         )}
-      </div>
+      </Cards>
     </PageFrame>
   )
 }
 
-function StartForm({ replaces }: { replaces: boolean }) {
+function StartForm() {
   return (
-    <Form
-      action={start}
-      heading={
-        <h2 className="text-base font-semibold">
-          {replaces ? "Replace the authenticator app" : "Add an authenticator app"}
-        </h2>
-      }
-    >
-      <p className="text-muted">
-        An app on your phone, or your password manager, shows a new code every 30 seconds. You enter it after your
-        password.
-      </p>
+    <Form action={start}>
       <SubmitButton kind="plain" className="justify-self-start">
         Set up app
       </SubmitButton>

@@ -7,5 +7,6 @@ export const entry: NavigationEntry = {
   section: "Billing",
   after: "/admin/orders",
   label: "Credit balances",
+  keywords: "wallet low credits",
   icon: Coins,
 }

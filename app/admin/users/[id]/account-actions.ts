@@ -15,6 +15,8 @@ export type ActionField = "role" | "requestId" | "amount" | "reason" | "why" | "
 
 export type Action = {
   label: string
+  /** Continued by the account's name. */
+  command: string
   title: string
   /** Continues the sentence that starts with the account's name. */
   effect: (account: Subject) => string
@@ -34,6 +36,7 @@ function ofCredits({ balance }: Subject): string {
 export const accountActions = {
   role: {
     label: "Change role",
+    command: "Change the role of",
     title: "Change the role of this account",
     effect: ({ role }) =>
       `currently has the role ${role}. The new role applies from the next request, to pages and to admin keys.`,
@@ -44,6 +47,7 @@ export const accountActions = {
   },
   grant: {
     label: "Grant credits",
+    command: "Grant credits to",
     title: "Grant credits to this account",
     effect: ofCredits,
     kind: "primary",
@@ -53,6 +57,7 @@ export const accountActions = {
   },
   deduct: {
     label: "Deduct credits",
+    command: "Deduct credits from",
     title: "Deduct credits from this account",
     effect: ofCredits,
     kind: "danger",
@@ -62,6 +67,7 @@ export const accountActions = {
   },
   revokeKeys: {
     label: "Revoke all keys",
+    command: "Revoke all keys of",
     title: "Revoke all keys of this account?",
     effect: () =>
       "can still create new keys. Every request with an existing key is rejected from now on. This cannot be undone.",
@@ -73,6 +79,7 @@ export const accountActions = {
   },
   removePicture: {
     label: "Remove picture",
+    command: "Remove the picture of",
     title: "Remove the picture of this account?",
     effect: () => "will be shown with initials, and can upload another picture. The removed one cannot be restored.",
     kind: "danger",
@@ -83,6 +90,7 @@ export const accountActions = {
   },
   unban: {
     label: "Unban",
+    command: "Unban",
     title: "Unban this account?",
     effect: () => "will be able to sign in again. Keys that are not expired or revoked will work again.",
     kind: "primary",
@@ -93,6 +101,7 @@ export const accountActions = {
   },
   ban: {
     label: "Ban account",
+    command: "Ban",
     title: "Ban this account?",
     effect: () =>
       "will be signed out, and their keys will stop working on the next request. You can unban the account later.",
@@ -104,6 +113,7 @@ export const accountActions = {
   },
   undoDeletion: {
     label: "Undo deletion",
+    command: "Undo the deletion of",
     title: "Undo the deletion of this account?",
     effect: () => "will not be deleted. If the request closed the account, it opens again, and its keys work.",
     kind: "primary",
@@ -114,6 +124,7 @@ export const accountActions = {
   },
   close: {
     label: "Close account",
+    command: "Close",
     title: "Permanently close this account?",
     effect: () => "will be signed out, and their keys will stop working on the next request. This cannot be undone.",
     kind: "danger",
@@ -123,6 +134,7 @@ export const accountActions = {
   },
   delete: {
     label: "Delete account",
+    command: "Delete",
     title: "Delete this account?",
     effect: () =>
       `will be closed now. Their personal data will be deleted permanently in ${graceDays} days; orders and the credit ledger stay, without a person. Until then you can undo the deletion. So can they after a sign-in, unless the account is already banned or closed. They get an email.`,

@@ -8,6 +8,7 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { KeyList } from "@/components/keys/key-list"
 import { Status } from "@/components/list/cells"
 import { BackLink } from "@/components/page/back-link"
+import { Commands } from "@/components/page/commands"
 import { PageFrame } from "@/components/page/page-frame"
 import { CopyText } from "@/components/ui/copy-text"
 import { Notice } from "@/components/ui/notice"
@@ -81,8 +82,15 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       }
       actions={mayAct && !isAccountAction(requested) && <ActionButtons {...facts} actions={actions} />}
     >
+      <Commands
+        of={actions.map((action) => ({
+          label: `${accountActions[action].command} ${name}`,
+          href: `/admin/users/${id}?action=${action}`,
+        }))}
+      />
       {isAccountAction(requested) && (
         <ConfirmPanel
+          key={requested}
           confirmation={confirmationOf(requested, facts)}
           unavailable={
             !actions.includes(requested) &&

@@ -4,41 +4,29 @@ import { type ReactNode, useState } from "react"
 import { Done } from "@/components/form/done"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
-import { Panel } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { Notice } from "@/components/ui/notice"
 import { prepareExport } from "./actions"
 import { type Outcome, outcomes } from "./export/outcomes"
 
-export function ExportPanel({ outcome }: { outcome: Outcome | undefined }) {
+export function ExportForm({ outcome }: { outcome: Outcome | undefined }) {
   return (
-    <Panel label="Export">
-      <ExportForm heading="Export your data" submit="Export data">
-        {outcome && (
-          <Notice tone="bad" role="alert">
-            {outcomes[outcome]}
-          </Notice>
-        )}
-        <p className="text-muted">
-          A ZIP file with the data stored about you and your use of this service, as JSON. It contains no keys and no
-          passwords; README.txt in it names everything else that is left out.
-        </p>
-      </ExportForm>
-    </Panel>
+    <PreparationForm submit="Export data">
+      {outcome && (
+        <Notice tone="bad" role="alert">
+          {outcomes[outcome]}
+        </Notice>
+      )}
+      <p className="text-muted">
+        It contains no keys and no passwords; README.txt in it names everything else that is left out.
+      </p>
+    </PreparationForm>
   )
 }
 
-function ExportForm({ heading, submit, children }: { heading: string; submit: string; children: ReactNode }) {
+function PreparationForm({ submit, children }: { submit: string; children: ReactNode }) {
   return (
-    <Form
-      action={prepareExport}
-      heading={
-        <h2 id="export" className="text-base font-semibold">
-          {heading}
-        </h2>
-      }
-      done={(token) => <Download token={token} />}
-    >
+    <Form action={prepareExport} done={(token) => <Download token={token} />}>
       {children}
       <SubmitButton kind="plain" className="justify-self-start">
         {submit}
@@ -65,11 +53,12 @@ function Download({ token }: { token: string }) {
       </div>
       {isUsed && (
         <div ref={focus} tabIndex={-1} className="outline-none">
-          <ExportForm heading="Your download has started" submit="Export again">
+          <PreparationForm submit="Export again">
+            <h3 className="font-semibold">Your download has started</h3>
             <p className="text-muted">
               This export can be downloaded only once. Export again if you need another file.
             </p>
-          </ExportForm>
+          </PreparationForm>
         </div>
       )}
     </>

@@ -1,0 +1,14 @@
+export type Command = { label: string; href: string }
+
+/** Ctrl K offers them while the page is open. Each address shows a confirmation or a form, and changes nothing itself. */
+export function Commands({ of: commands }: { of: readonly Command[] }) {
+  return (
+    <ul hidden data-commands>
+      {commands.map(({ label, href }) => (
+        <li key={href}>
+          <a href={href}>{label}</a>
+        </li>
+      ))}
+    </ul>
+  )
+}
