@@ -10,6 +10,7 @@ import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
 import { type Body, type Draft, respond, setAll } from "./respond"
+import { ours } from "./said"
 
 export type Endpoint = Access & {
   readonly method: "GET" | "POST"
@@ -78,7 +79,7 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
 }
 
 function refuseOverloaded(): never {
-  return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
+  return refuseAs("service_unavailable", ours(overloaded.message), overloaded.headers)
 }
 
 /** draft-ietf-httpapi-ratelimit-headers, and its older X- form, which most clients read. */

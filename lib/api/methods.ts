@@ -1,5 +1,6 @@
 import { errors, refuseAs } from "./errors"
 import { noRoute, respond, setAll } from "./respond"
+import { ours, said } from "./said"
 
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
@@ -21,7 +22,7 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
 }
 
 export const nothing = eachMethod((method) => async (request: Request) => {
-  const response = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning), noRoute)
+  const response = await respond(request, async () => refuseAs("not_found", ours(errors.not_found.meaning)), noRoute)
   return method === "HEAD" ? withoutBody(response) : response
 })
 
@@ -30,7 +31,9 @@ export function methodNotAllowed(request: Request): Promise<Response> {
 }
 
 function refuseMethod({ method }: Request, allowed: string): never {
-  return refuseAs("method_not_allowed", `${method} is not available here. Allowed: ${allowed}.`, { Allow: allowed })
+  return refuseAs("method_not_allowed", said`${method} is not available here. Allowed: ${ours(allowed)}.`, {
+    Allow: allowed,
+  })
 }
 
 export function handleEach(supported: "GET" | "POST", allowed: string, serve: Handler) {

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { refuseAs } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
+import { said } from "@/lib/api/said"
 import { untrustedText } from "@/lib/platform/schemas/fields"
 import { digest, mostWordsOf, wordsOf } from "./digest"
 
@@ -54,7 +55,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
   result: digestSchema,
   work: async ({ text }) => {
     const words = wordsOf(text, maxWords)
-    if (words.length > maxWords) refuseAs("bad_request", `text must have at most ${maxWords} words.`)
+    if (words.length > maxWords) refuseAs("bad_request", said`text must have at most ${maxWords} words.`)
     return { result: digest(text, words), cost: costOf(words.length, charactersOf(text)) }
   },
 })
