@@ -20,9 +20,18 @@ export type Caller = { key: CallingKey; owner: Owner; verdict: Verdict }
 
 /** Also finds an ended key. @throws Refusal 400 or 401 for credentials that cannot be a key */
 export async function findKeyIn(headers: Headers): Promise<CallingKey | undefined> {
-  const secret = readCredentials(headers)
+  const [secret, other] = credentialsIn(headers)
   if (secret === undefined) return refuseCredentials()
+  if (other !== undefined) {
+    refuseAs("bad_request", said`Authorization and x-api-key contain different keys. Send one key, in either header.`)
+  }
   return isWellFormed(secret) ? findCallingKey(secret) : undefined
+}
+
+/** Whether there is one, which could exist. */
+export function isWithKey(headers: Headers): boolean {
+  const [secret, other] = credentialsIn(headers)
+  return secret !== undefined && other === undefined && isWellFormed(secret)
 }
 
 /** @throws Refusal 401, or 429 after too many such requests */
@@ -43,8 +52,7 @@ export async function countRequest(key: CallingKey, headers: Headers): Promise<V
 
 /** Checks in this order: rate limit, surface, owner, permission, scope. @throws Refusal 403 or 429 */
 export function authorize(key: CallingKey, verdict: Verdict, { surface, permission, scope }: Access): Caller {
-  if (!verdict.allowed)
-    refuseRate(said`This key has reached its limit of ${verdict.limit} requests per minute.`, verdict)
+  refuseOverLimit(verdict)
   if (key.surface !== surface) {
     refuseAs(
       "wrong_scope",
@@ -56,6 +64,12 @@ export function authorize(key: CallingKey, verdict: Verdict, { surface, permissi
   if (permission) requireRole(owner, permission)
   if (scope) requireScope(key, scope)
   return { key, owner, verdict }
+}
+
+/** @throws Refusal 429 */
+export function refuseOverLimit(verdict: Verdict): void {
+  if (verdict.allowed) return
+  refuseRate(said`This key has reached its limit of ${verdict.limit} requests per minute.`, verdict)
 }
 
 /** Counts no request: for a response that takes longer. @throws Refusal 401 or 403 */
@@ -83,13 +97,10 @@ function requireScope({ scopes }: CallingKey, scope: Scope): void {
 }
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1). */
-function readCredentials(headers: Headers): string | undefined {
+function credentialsIn(headers: Headers): (string | undefined)[] {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1]
   const plain = headers.get("x-api-key")?.trim() || undefined
-  if (bearer !== undefined && plain !== undefined && bearer !== plain) {
-    refuseAs("bad_request", said`Authorization and x-api-key contain different keys. Send one key, in either header.`)
-  }
-  return bearer ?? plain
+  return bearer !== undefined && plain !== undefined && bearer !== plain ? [bearer, plain] : [bearer ?? plain]
 }
 
 async function requireAddress({ allowed_cidrs: allowed }: CallingKey, headers: Headers): Promise<void> {
