@@ -11,7 +11,7 @@ import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { anyPrefix } from "@/lib/surfaces"
 
 export type Finding = {
-  group: "Pages" | "Actions" | "Accounts" | "Keys"
+  group: "Pages" | "Actions" | "Requests" | "Accounts" | "Keys"
   label: string
   note?: string
   keywords?: string
@@ -29,7 +29,7 @@ export type PaletteDialogProps = {
 
 type Group = { value: Finding["group"]; items: readonly Finding[] }
 
-const groups = ["Pages", "Actions", "Accounts", "Keys"] as const
+const groups = ["Pages", "Actions", "Requests", "Accounts", "Keys"] as const
 
 const pauseMs = 150
 

@@ -8,7 +8,7 @@ import { inCredits } from "@/lib/credits/words"
 import type { NamedKey } from "@/lib/keys/data"
 import type { orderRow } from "@/lib/purchases/orders"
 import type { KeyMonth } from "@/lib/request-log/by-key"
-import type { requestRow } from "@/lib/request-log/lists"
+import { requestPage, type requestRow } from "@/lib/request-log/lists"
 import { kinds } from "@/lib/surfaces"
 import { KeyName } from "./key-name"
 
@@ -24,12 +24,12 @@ export function LastRequests({
 }) {
   return (
     <PanelList title="Recent requests" all={{ href: requestsPage, label: "All requests" }} empty="No requests yet.">
-      {requests.map(({ id, keyId, method, route, status, code, credits, createdAt }) => (
+      {requests.map(({ id, requestId, keyId, method, route, status, code, credits, createdAt }) => (
         <PanelRow
           key={id}
           title={
             <Link
-              href={`${requestsPage}?${new URLSearchParams({ status: String(status), route })}`}
+              href={requestPage(requestsPage, { id, requestId })}
               className="underline decoration-line underline-offset-2 hover:decoration-current"
             >
               <Request method={method} route={route} />

@@ -1,5 +1,6 @@
 import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/palette-dialog"
+import { GET as requests } from "@/app/api/v1/admin/requests/route"
 import { GET as users } from "@/app/api/v1/admin/users/route"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
@@ -9,6 +10,7 @@ import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/dat
 import { keyStatus } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
 import { relativeTime } from "@/lib/platform/text/format-time"
+import { findRequest, requestPage } from "@/lib/request-log/lists"
 import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
@@ -20,9 +22,26 @@ export const GET = withFailures(async (request) => {
   const viewer = await requireViewer(kinds.user.page)
   const text = new URL(request.url).searchParams.get("q") ?? notFound()
   const { data: term } = searched.safeParse(text)
-  const found = term ? await Promise.all([findAccounts(text, viewer), findKeys(term.value, viewer)]) : []
+  const found = term
+    ? await Promise.all([findRequests(text.trim(), viewer), findAccounts(text, viewer), findKeys(term.value, viewer)])
+    : []
   return Response.json(found.flat(), { headers: { "Cache-Control": "no-store" } })
 })
+
+/** By the X-Request-Id of a response. An account finds its own. */
+async function findRequests(id: string, { id: userId, role }: Viewer): Promise<Finding[]> {
+  const found = await findRequest(id, holds(role, requests.endpoint.permission) ? {} : { userId })
+  if (!found) return []
+  const { method, route, status, createdAt } = found
+  return [
+    {
+      group: "Requests",
+      label: `${method} ${route}`,
+      note: `${status} · ${relativeTime(new Date(createdAt), new Date())}`,
+      href: requestPage(found.userId === userId ? "/account/requests" : "/admin/requests", found),
+    },
+  ]
+}
 
 async function findAccounts(text: string, { role }: Viewer): Promise<Finding[]> {
   if (!holds(role, users.endpoint.permission)) return []

@@ -4,7 +4,7 @@ import { periodNames, valuesSince } from "@/components/chart/periods"
 import { Count, Moment, None } from "@/components/list/cells"
 import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Outcome, Request, ResponseStatus, Sender } from "@/components/list/request-cells"
+import { Outcome, Request, RequestLink, ResponseStatus, Sender, statusChoices } from "@/components/list/request-cells"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { LinkChoice } from "@/components/ui/link-choice"
@@ -13,7 +13,7 @@ import { Tile } from "@/components/ui/tile"
 import { RelativeTime } from "@/components/values/relative-time"
 import { formatters } from "@/components/values/units"
 import type { List } from "@/lib/api/envelope"
-import type { requestRow } from "@/lib/request-log/lists"
+import type { RequestList, requestRow } from "@/lib/request-log/lists"
 import {
   type Failure,
   latestFailures,
@@ -166,11 +166,11 @@ const failureColumns = (page: string, now: Date): TableColumn<Failure>[] => [
 
 type Row = z.output<typeof requestRow>
 
-export type RequestLog = { path: string; read: (search: string) => Promise<List<Row>> }
+export type RequestLog = { page: RequestList; path: string; read: (search: string) => Promise<List<Row>> }
 
-const requestColumns: readonly Column<Row>[] = [
+const requestColumns = (list: RequestLog["page"]): readonly Column<Row>[] => [
   { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  { label: "Request", cell: (row) => <Request {...row} /> },
+  { label: "Request", opens: true, cell: (row) => <RequestLink list={list} row={row} /> },
   { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
   { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
   { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
@@ -201,8 +201,8 @@ export async function Requests({
       title="Recent requests"
       page={page}
       path={log.path}
-      filters={{ status: z.enum(statuses.map(String)), route: z.enum(routes) }}
-      columns={surface === "user" ? requestColumns : requestColumns.filter(({ label }) => label !== "Credits")}
+      filters={{ status: z.enum(Object.keys(statusChoices(statuses))), route: z.enum(routes) }}
+      columns={requestColumns(log.page).filter(({ label }) => surface === "user" || label !== "Credits")}
       listing={{ ...listing, apiQuery }}
       empty={<EmptyState title="No requests in the log" />}
     />

@@ -1,6 +1,7 @@
+import { noRoute } from "@/lib/request-log/lists"
 import { errors, refuseAs } from "./errors"
 import { identifyIfWithKey } from "./identify"
-import { type Draft, noRoute, respond, setAll } from "./respond"
+import { type Draft, respond, setAll } from "./respond"
 import { isPlain, notKept, ours, Said, said } from "./said"
 
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const

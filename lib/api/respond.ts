@@ -8,6 +8,7 @@ import { clientAddress, wholeClientAddress } from "@/lib/platform/rate-limit/cli
 import { log } from "@/lib/platform/telemetry/log"
 import { requestIdAt, requestIdFrom } from "@/lib/platform/telemetry/request-id"
 import { traced } from "@/lib/platform/telemetry/tracing"
+import type { noRoute } from "@/lib/request-log/lists"
 import { logRequest } from "@/lib/request-log/write"
 import { errorEnvelope } from "./envelope"
 import { Refusal } from "./errors"
@@ -40,8 +41,6 @@ export type StreamedBody = {
 }
 
 export type Ending = { rows: number; code?: string }
-
-export const noRoute = "none"
 
 /** A body of `null` is a 204. Headers that `work` adds to the draft are on an error response, too. */
 export async function respond(

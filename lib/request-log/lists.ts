@@ -16,7 +16,7 @@ export const requestRow = z.object({
   userId: id.describe("The owner of the key"),
   createdAt: timestamp.describe("When the request arrived; kept for 30 days by default"),
   method: z.string(),
-  route: z.string().describe("The path of the endpoint"),
+  route: z.string().describe("The path of the endpoint, or none for a path without one"),
   status: z.int(),
   code: z.string().nullable().describe("The code of an error"),
   ms: count.describe("Milliseconds until the response"),
@@ -38,9 +38,12 @@ type Where = Partial<Omit<Row, "status" | "requestId">> & {
   requestId?: string | readonly string[]
 }
 
+/** The route of a request for a path without an endpoint, which clients can choose. */
+export const noRoute = "none"
+
 const route = z
   .string()
-  .regex(/^\/api\/v1(\/[\w.-]{1,40}){1,6}$/, "must be the path of an endpoint, such as /api/v1/me")
+  .regex(/^(none|\/api\/v1(\/[\w.-]{1,40}){1,6})$/, "must be the path of an endpoint, such as /api/v1/me, or none")
 
 export const statusGroups = {
   succeeded: new Between(100, 399),
@@ -131,8 +134,10 @@ export async function findRequest(id: string, where: Pick<Where, "userId"> = {})
   return found && requestRow.parse(found)
 }
 
+export type RequestList = "/account/requests" | "/admin/requests"
+
 /** The page of a request. An id without a time is of an earlier build, whose rows are found by the id of their response. */
-export function requestPage(list: "/account/requests" | "/admin/requests", { id, requestId }: Pick<Request, "id" | "requestId">): string {
+export function requestPage(list: RequestList, { id, requestId }: Pick<Request, "id" | "requestId">): string {
   return `${list}/${timeOfRequestId(id) ? id : requestId}`
 }
 

@@ -3,33 +3,36 @@ import { GET } from "@/app/api/v1/me/requests/route"
 import { Count, Moment } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Outcome, Request, Sender } from "@/components/list/request-cells"
+import { Outcome, RequestLink, Sender, statusChoices } from "@/components/list/request-cells"
 import { PageFrame } from "@/components/page/page-frame"
+import { openSought } from "@/components/requests/open-sought"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { type NamedKey, ownKeys } from "@/lib/keys/data"
 import { visible } from "@/lib/platform/text/visible-text"
+import { noRoute } from "@/lib/request-log/lists"
 import { seenOf } from "@/lib/request-log/of-key"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { KeyName } from "../key-name"
 import { entry } from "./navigation"
+import { requestsPage as page } from "./request"
 
 export const metadata: Metadata = { title: entry.label }
 
-const page = "/account/requests"
-
 export default async function RequestsPage({ searchParams }: PageProps<"/account/requests">) {
   const viewer = await requireViewer(page)
+  const params = await searchParams
+  await openSought(page, params, { userId: viewer.id })
   const [listing, keys, seen] = await Promise.all([
-    readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search)),
+    readListing(page, params, (search) => GET.endpoint.read(viewer.id, search)),
     ownKeys(viewer),
     seenOf("owner", viewer.id),
   ])
   return (
     <PageFrame
       title={entry.label}
-      intro="The requests with all your keys, including failed ones. Requests to a path or with a method that does not exist are not logged."
+      intro="The requests with all your keys, including failed ones."
     >
       <ListView
         title={entry.label}
@@ -37,11 +40,11 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
         path="/api/v1/me/requests"
         download="/account/csv/requests"
         filters={GET.endpoint.filters}
-        known={{ choices: choicesOf(keys, seen) }}
+        known={{ choices: choicesOf(keys, seen), finds: "Request ID" }}
         columns={[
           { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { label: "Key", opens: true, cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
-          { label: "Request", cell: (row) => <Request {...row} /> },
+          { label: "Request", opens: true, cell: (row) => <RequestLink list={page} row={row} /> },
+          { label: "Key", cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
           { label: "Status", cell: (row) => <Outcome {...row} /> },
           { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
           { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
@@ -59,8 +62,8 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
 function choicesOf(keys: readonly NamedKey[], { routes, statuses }: Awaited<ReturnType<typeof seenOf>>) {
   return {
     keyId: Object.fromEntries(keys.map(({ id, name, start }) => [id, `${start}… ${visible(name)}`])),
-    route: Object.fromEntries(routes.map((route) => [route, route])),
-    status: Object.fromEntries(statuses.map((status) => [status, String(status)])),
+    route: Object.fromEntries(routes.map((route) => [route, route === noRoute ? "No endpoint" : route])),
+    status: statusChoices(statuses),
   }
 }
 
@@ -74,7 +77,7 @@ function NoRequests() {
         </Link>
       }
     >
-      Requests to endpoints with your keys appear here within seconds.
+      Requests with your keys appear here within seconds.
     </EmptyState>
   )
 }

@@ -18,7 +18,7 @@ export default async function UserKeyPage({ params, searchParams }: PageProps<"/
       back={<BackLink href={kinds.user.page}>All API keys</BackLink>}
       offered={await scopesOf("user", viewer.role)}
       query={await searchParams}
-      log={{ path: "/api/v1/me/requests", read: (search) => GET.endpoint.read(viewer.id, search) }}
+      log={{ page: "/account/requests", path: "/api/v1/me/requests", read: (search) => GET.endpoint.read(viewer.id, search) }}
     />
   )
 }
