@@ -2,6 +2,7 @@ import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/palette-dialog"
 import { GET as requests } from "@/app/api/v1/admin/requests/route"
 import { GET as users } from "@/app/api/v1/admin/users/route"
+import { nameOfRequest } from "@/components/list/request-cells"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
@@ -32,11 +33,11 @@ export const GET = withFailures(async (request) => {
 async function findRequests(id: string, { id: userId, role }: Viewer): Promise<Finding[]> {
   const found = await findRequest(id, holds(role, requests.endpoint.permission) ? {} : { userId })
   if (!found) return []
-  const { method, route, status, createdAt } = found
+  const { status, createdAt } = found
   return [
     {
       group: "Requests",
-      label: `${method} ${route}`,
+      label: nameOfRequest(found),
       note: `${status} · ${relativeTime(new Date(createdAt), new Date())}`,
       href: requestPage(found.userId === userId ? "/account/requests" : "/admin/requests", found),
     },

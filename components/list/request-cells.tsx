@@ -3,9 +3,19 @@ import { StatusBadge, type Tone } from "@/components/ui/status-badge"
 import { Untrusted } from "@/components/values/untrusted"
 import { visible } from "@/lib/platform/text/visible-text"
 import { capitalized } from "@/lib/platform/text/words"
-import { type Request as LoggedRequest, noRoute, type RequestList, requestPage, statusGroups } from "@/lib/request-log/lists"
+import {
+  type Request as LoggedRequest,
+  noRoute,
+  type RequestList,
+  requestPage,
+  statusGroups,
+} from "@/lib/request-log/lists"
 import { None, ReadableId } from "./cells"
 import { meaningOf } from "./failure-meaning"
+
+export function nameOfRequest({ method, route }: { method: string; route: string }): string {
+  return `${method} ${route === noRoute ? "no endpoint" : route}`
+}
 
 export function Request({
   method,
@@ -18,9 +28,7 @@ export function Request({
 }) {
   return (
     <code className="font-mono text-xs wrap-anywhere">
-      <span className="lg:whitespace-nowrap">
-        {method} {route === noRoute ? "no endpoint" : route}
-      </span>
+      <span className="lg:whitespace-nowrap">{nameOfRequest({ method, route })}</span>
       {parameters.length > 0 && <span className="block text-muted">?{parameters.join("&")}</span>}
     </code>
   )

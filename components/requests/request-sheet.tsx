@@ -43,7 +43,6 @@ export function RequestSheet({ list, title, children }: { list: string; title: R
   }
 
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it
     <dialog
       ref={dialog}
       aria-labelledby="sheet-title"

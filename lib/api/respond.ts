@@ -66,7 +66,12 @@ export async function respond(
   const response = await traced(request, route, () => responseOf(draft, requestId, () => work(draft, url)))
   if (!isOfApi(label ? url.pathname : route)) return response
   const record = (ending: Partial<Ending> = {}) =>
-    recordResponse(request, response.status, { id, requestId, arrivedAt, route, ms: performance.now() - start }, { ...draft, ...ending })
+    recordResponse(
+      request,
+      response.status,
+      { id, requestId, arrivedAt, route, ms: performance.now() - start },
+      { ...draft, ...ending },
+    )
   // The rows and the time of a stream are known when it has ended.
   if (draft.ended) draft.ended.then(record)
   else await record()
@@ -77,7 +82,13 @@ export async function respond(
 function recordResponse(
   { method, headers }: Request,
   status: number,
-  { id, requestId, arrivedAt, route, ms }: { id: string; requestId: string; arrivedAt: number; route: string; ms: number },
+  {
+    id,
+    requestId,
+    arrivedAt,
+    route,
+    ms,
+  }: { id: string; requestId: string; arrivedAt: number; route: string; ms: number },
   { key, code, message, runId, rows = 0, credits = 0, parameters = [] }: Draft,
 ): Promise<void> | undefined {
   const client = key ? undefined : clientAddress(headers)
@@ -142,7 +153,8 @@ function createResponse(
 
 export function refusalFor(error: unknown, requestId: string): Refusal {
   if (error instanceof Refusal) return error
-  if (error instanceof TooManyWaiting) return new Refusal(429, "rate_limited", ours(error.message), { "Retry-After": "2" })
+  if (error instanceof TooManyWaiting)
+    return new Refusal(429, "rate_limited", ours(error.message), { "Retry-After": "2" })
   const why = error instanceof Error ? error.stack : String(error)
   if (isDatabaseUnavailable(error)) {
     log().error({ requestId, why }, "service_unavailable")

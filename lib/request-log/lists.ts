@@ -1,7 +1,15 @@
 import { z } from "zod"
 import { usageDays } from "@/lib/keys/choices"
 import { dailyTotal, totalFrom } from "@/lib/platform/postgres/daily-sums"
-import { Between, columnName, equals, findIn, type Page, type Range, type Selection } from "@/lib/platform/postgres/page"
+import {
+  Between,
+  columnName,
+  equals,
+  findIn,
+  type Page,
+  type Range,
+  type Selection,
+} from "@/lib/platform/postgres/page"
 import { countedSums, foldBeforeReading } from "@/lib/platform/postgres/request-sums"
 import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { isRequestId, timeOfRequestId } from "@/lib/platform/telemetry/request-id"
@@ -27,7 +35,9 @@ export const requestRow = z.object({
   parameters: z.array(z.string()).describe("The names of the endpoint's parameters in the query"),
   requestId: untrustedText.describe("The response's X-Request-Id: the id, unless the client sent another one"),
   runId: id.nullable().describe("The run of a metered call"),
-  message: untrustedText.nullable().describe("The message of an error, in which values that the client sent are replaced"),
+  message: untrustedText
+    .nullable()
+    .describe("The message of an error, in which values that the client sent are replaced"),
 })
 
 export type Request = z.output<typeof requestRow>
@@ -115,7 +125,10 @@ function ofKeptDays<Selected extends Range, Result>(
     const first = firstLoggedDay()
     if (selected.until && selected.until < first) return none
     const since = selected.since && selected.since > first ? selected.since : first
-    return read(where.requestId ? { ...where, requestId: textsOf(String(where.requestId)) } : where, { ...selected, since })
+    return read(where.requestId ? { ...where, requestId: textsOf(String(where.requestId)) } : where, {
+      ...selected,
+      since,
+    })
   }
 }
 
@@ -129,7 +142,9 @@ export async function findRequest(id: string, where: Pick<Where, "userId"> = {})
   if (!isRequestId(id)) return undefined
   const page = { limit: 1, offset: 0, order: "desc" } as const
   const time = timeOfRequestId(id)
-  const { rows: own } = time ? await findRequests.page({ ...where, id }, { ...page, since: time, until: time }) : { rows: [] }
+  const { rows: own } = time
+    ? await findRequests.page({ ...where, id }, { ...page, since: time, until: time })
+    : { rows: [] }
   const [found] = own.length > 0 ? own : (await findRequests.page({ ...where, requestId: id }, page)).rows
   return found && requestRow.parse(found)
 }

@@ -226,8 +226,20 @@ test("keys, addresses, tokens and sentences in any place of a request are nowher
 })
 
 test.each([
-  ["a path that does not exist", (send: Send) => send(nothing.GET, "/api/v1/me/order"), "none", 404, "There is nothing at /api/v1/me/order."],
-  ["a method that does not exist", (send: Send) => send(readOrdersBy.DELETE, "/api/v1/me/orders", { method: "DELETE" }), "/api/v1/me/orders", 405, "DELETE is not available here. Allowed: GET, HEAD, OPTIONS."],
+  [
+    "a path that does not exist",
+    (send: Send) => send(nothing.GET, "/api/v1/me/order"),
+    "none",
+    404,
+    "There is nothing at /api/v1/me/order.",
+  ],
+  [
+    "a method that does not exist",
+    (send: Send) => send(readOrdersBy.DELETE, "/api/v1/me/orders", { method: "DELETE" }),
+    "/api/v1/me/orders",
+    405,
+    "DELETE is not available here. Allowed: GET, HEAD, OPTIONS.",
+  ],
 ])("a request with a key for %s counts for its limit, and is logged", async (_what, act, route, status, message) => {
   const { key, send } = await caller("user", { requestsPerMinute: 1 })
   const response = await act(send)

@@ -91,7 +91,9 @@ describe.each(lists)("$path", (endpoint) => {
 })
 
 test("a request is found by its id in the primary key of its day, and by another id in an index of it", async () => {
-  const { rows } = (await query("SELECT id, created_at AS at FROM key_requests WHERE user_id = $1 LIMIT 1", [owner])) ?? {
+  const { rows } = (await query("SELECT id, created_at AS at FROM key_requests WHERE user_id = $1 LIMIT 1", [
+    owner,
+  ])) ?? {
     rows: [],
   }
   const [{ id, at }] = rows
@@ -107,18 +109,21 @@ test("a request is found by its id in the primary key of its day, and by another
   }
 })
 
-test.each(["failed", "5xx", "4xx", "succeeded"])("the requests that %s selects are read without a scan of any day", async (status) => {
-  for (const path of ["/api/v1/admin/requests", "/api/v1/me/requests"]) {
-    const call = await caller(lists.find((endpoint) => endpoint.path === path) ?? expect.fail("no list of requests"))
-    const statement = pageStatement(await statementsOf(() => call(`status=${status}&limit=10`)))
-    for (const { plan } of await plansOf(statement)) {
-      const page = pageOf(plan)
-      // Nearly all requests succeed, and nearly all failures are 4xx.
-      const discarded = status === "failed" ? largeFilters(page) : []
-      expect([...fullScans(plan), ...discarded], path).toEqual([])
+test.each(["failed", "5xx", "4xx", "succeeded"])(
+  "the requests that %s selects are read without a scan of any day",
+  async (status) => {
+    for (const path of ["/api/v1/admin/requests", "/api/v1/me/requests"]) {
+      const call = await caller(lists.find((endpoint) => endpoint.path === path) ?? expect.fail("no list of requests"))
+      const statement = pageStatement(await statementsOf(() => call(`status=${status}&limit=10`)))
+      for (const { plan } of await plansOf(statement)) {
+        const page = pageOf(plan)
+        // Nearly all requests succeed, and nearly all failures are 4xx.
+        const discarded = status === "failed" ? largeFilters(page) : []
+        expect([...fullScans(plan), ...discarded], path).toEqual([])
+      }
     }
-  }
-})
+  },
+)
 
 test("the failures of an endpoint with one status are read without any others", async () => {
   const endpoint = lists.find(({ path }) => path === "/api/v1/admin/requests") ?? expect.fail("no list of requests")

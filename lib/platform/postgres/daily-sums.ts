@@ -145,7 +145,9 @@ export function totalFrom({ table, at = byCreation.at, only, columns = {}, sums,
     function count(sign: "+" | "-", from: number, to: number): void {
       if (from === to) return
       const interval = `${at} >= ${bind(new Date(from))} AND ${at} < ${bind(new Date(to))}`
-      const equal = Object.entries(where).map(([field, value]) => equals(columns[field] ?? columnName(field), value, bind))
+      const equal = Object.entries(where).map(([field, value]) =>
+        equals(columns[field] ?? columnName(field), value, bind),
+      )
       parts.push(
         ` ${sign} (SELECT count(*) FROM ${table} WHERE ${[interval, ...(only ? [only] : []), ...equal].join(" AND ")})`,
       )

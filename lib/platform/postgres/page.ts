@@ -67,7 +67,10 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
 
-export function findIn<Row extends z.ZodObject, Where extends { [Field in keyof z.input<Row>]?: unknown } = Partial<z.input<Row>>>(list: List<Row, Where>) {
+export function findIn<
+  Row extends z.ZodObject,
+  Where extends { [Field in keyof z.input<Row>]?: unknown } = Partial<z.input<Row>>,
+>(list: List<Row, Where>) {
   return {
     /** In one statement, so that rows, total and `meta` come from one snapshot. */
     async page(where: Where, page: Page): Promise<Found<z.input<Row>>> {

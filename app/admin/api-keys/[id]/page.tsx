@@ -17,7 +17,11 @@ export default async function ConsoleKeyPage({ params, searchParams }: PageProps
   // A viewer who sees keys of other accounts may read all requests, so the API request on the page works for them.
   const log = holds(viewer.role, "audit.read")
     ? { page: "/admin/requests" as const, path: "/api/v1/admin/requests", read: allRequests.endpoint.read }
-    : { page: "/account/requests" as const, path: "/api/v1/me/requests", read: (search: string) => ownRequests.endpoint.read(viewer.id, search) }
+    : {
+        page: "/account/requests" as const,
+        path: "/api/v1/me/requests",
+        read: (search: string) => ownRequests.endpoint.read(viewer.id, search),
+      }
   const [list, label] =
     surface === "admin" ? [kinds.admin.page, "All admin keys"] : [`/admin/users/${owner.id}`, owner.email]
   return (
