@@ -10,7 +10,7 @@ import { KeyName } from "../key-name"
 
 export const requestsPage = "/account/requests"
 
-/** Others' requests are not found, like those that do not exist. */
+/** A request of another account is not found, like an unknown id. */
 export async function ownRequest(params: Promise<{ id: string }>) {
   const { id } = await params
   const viewer = await requireViewer(`${requestsPage}/${id}`)

@@ -105,7 +105,7 @@ test("a request is found by its id in the primary key of its day, and by another
     const names = new Set(scans.map((node) => String(node["Index Name"])))
     const day = `day_${at.toISOString().slice(0, 10).replaceAll("-", "")}`
     if (where === lookup) expect(names).toEqual(new Set([`${day}_pkey`]))
-    else for (const name of names) expect(name).toMatch(/_request_id_idx$/)
+    else expect([...names].filter((name) => name.endsWith("_request_id_idx"))).not.toEqual([])
   }
 })
 
