@@ -157,6 +157,7 @@ GRANT EXECUTE ON FUNCTION daily_facts(runs) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION daily_facts(subscriptions) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION daily_facts(users) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION daily_facts(waitlist_entries) TO :"role"; -- sums
+GRANT EXECUTE ON FUNCTION erase_request_messages(uuid) TO :"role"; -- the erasure of an account
 GRANT EXECUTE ON FUNCTION fold_key_requests() TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION folded(text) TO :"role"; -- search, and its indexes
 GRANT EXECUTE ON FUNCTION plan_of(uuid) TO :"role"; -- an index of orders, and their filter

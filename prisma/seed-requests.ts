@@ -22,6 +22,8 @@ type Request = {
   route: string
   status?: number
   code?: string
+  message?: string
+  runId?: string
   rows?: number
   credits?: number
   parameters?: string[]
@@ -50,7 +52,7 @@ export async function seedRequests(database: PoolClient, demo: readonly Story[],
   )
   await database.query(
     `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, ms, rows, credits, address, user_agent, parameters)
-     SELECT ${uuidOf("id")}, id, user_id, least(last_used_at, $2), 'GET', '/api/v1/me', 200, 4, 1, 0, '198.51.100.200', 'curl/8.14.1', '{}'
+     SELECT ${uuidAt("least(last_used_at, $2)", "id")}, id, user_id, least(last_used_at, $2), 'GET', '/api/v1/me', 200, 4, 1, 0, '198.51.100.200', 'curl/8.14.1', '{}'
      FROM api_keys k WHERE last_used_at >= $1 AND last_used_at < coalesce(revoked_at, expires_at, 'infinity')
        AND NOT EXISTS (SELECT FROM key_requests WHERE key_id = k.id)`,
     [new Date(start), new Date(end - 1)],
@@ -63,6 +65,12 @@ export async function seedRequests(database: PoolClient, demo: readonly Story[],
 /** A UUID that is the same for the same value, as SQL. */
 function uuidOf(value: string): string {
   return `overlay(overlay(md5(${value}::text) PLACING '4' FROM 13) PLACING '8' FROM 17)::uuid`
+}
+
+/** A UUIDv7 of the time, that is the same for the same value, as SQL. */
+function uuidAt(time: string, value: string): string {
+  const ms = `lpad(to_hex((extract(epoch FROM ${time}) * 1000)::bigint), 12, '0')`
+  return `(${ms} || '7' || left(md5(${value}::text), 3) || '8' || right(md5(${value}::text), 15))::uuid`
 }
 
 async function totalsOf(database: PoolClient): Promise<Totals> {
@@ -108,7 +116,7 @@ class Traffic {
     this.#view(client, this.end - 3 * hour - second)
     const tried = this.end - 6 * day + 10 * hour
     for (let time = 0; time < 3; time++) {
-      this.#log(tried + time * 40 * second, client, { ...run, ...refused(403, "missing_scope") })
+      this.#log(tried + time * 40 * second, client, { ...run, ...withoutScope("run", "read") })
     }
   }
 
@@ -128,13 +136,13 @@ class Traffic {
     }
     const burst = this.end - 9 * day + 15 * hour + 7 * second
     for (let sent = 0; sent < 84; sent++) {
-      const outcome = sent < 60 ? { rows: 30 } : refused(429, "rate_limited")
+      const outcome = sent < 60 ? { rows: 30 } : refused(429, "rate_limited", overLimit)
       this.#log(burst + sent * 300, client, { route: "/api/v1/me/orders", parameters: ["limit", "offset"], ...outcome })
     }
     const travelling = { ...client, address: "198.51.100.143" }
     for (let time = 0; time < 4; time++) {
       const at = this.end - 4 * day + 18 * hour + time * 5 * minute
-      this.#log(at, travelling, { route: "/api/v1/me/credits", ...refused(403, "address_not_allowed") })
+      this.#log(at, travelling, { route: "/api/v1/me/credits", ...refused(403, "address_not_allowed", wrongAddress) })
     }
   }
 
@@ -180,7 +188,7 @@ class Traffic {
         this.#log(moment + 2 * second, client, { ...orders, rows: this.#random.between(0, 9) })
       }
     }
-    this.#log(first + 9 * hour, client, { route: "/api/v1/admin/users", ...refused(403, "missing_scope") })
+    this.#log(first + 9 * hour, client, { route: "/api/v1/admin/users", ...withoutScope("users.read", "billing.read") })
     this.#log(this.end - 4 * hour, client, { route: "/api/v1/admin/stats", rows: 30, parameters: ["interval"] })
   }
 
@@ -192,7 +200,7 @@ class Traffic {
       const time = at + 130 * minute + this.#random.between(0, 60) * second
       for (const [index, name] of (["users", "orders", "subscriptions"] as const).entries()) {
         const isRevoked = time >= revokedAt
-        const outcome = isRevoked ? refused(401, "unauthorized") : { rows: this.#random.between(0, 12) }
+        const outcome = isRevoked ? refused(401, "unauthorized", ended) : { rows: this.#random.between(0, 12) }
         const request = { route: `/api/v1/admin/${name}`, parameters: ["since", "limit"] }
         this.#log(time + index * 700, client, { ...request, ...outcome })
         // The job stops at its first error.
@@ -208,7 +216,7 @@ class Traffic {
     const pages = (["users", "orders", "emails"] as const).flatMap((name) => this.#pagesOf(name))
     const denied = ["credits", "stats"].map((name) => ({
       route: `/api/v1/admin/${name}`,
-      ...refused(403, "missing_scope"),
+      ...withoutScope("credits.read", "users.read, billing.read, email.read"),
     }))
     const step = (100 * minute) / (pages.length + denied.length)
     for (const [index, request] of [...denied, ...pages].entries()) {
@@ -217,7 +225,7 @@ class Traffic {
     }
     for (const after of [0.5, 1, 2, 4, 8, 16, 32, 64, 600, 1_440]) {
       const parameters = ["limit", "cursor"]
-      const refusal = { route: "/api/v1/admin/emails", parameters, ...refused(401, "unauthorized") }
+      const refusal = { route: "/api/v1/admin/emails", parameters, ...refused(401, "unauthorized", ended) }
       this.#log(revokedAt + after * minute, outsider, refusal)
     }
   }
@@ -232,9 +240,9 @@ class Traffic {
     }))
   }
 
-  #run(client: Client, { state, cost, created_at }: Row) {
-    const outcome = state === "failed" ? refused(500, "internal") : { credits: Number(cost) }
-    this.#log(timeOf(created_at), client, { ...run, ...outcome })
+  #run(client: Client, { id, state, cost, created_at }: Row) {
+    const outcome = state === "failed" ? refused(500, "internal", failed) : { credits: Number(cost) }
+    this.#log(timeOf(created_at), client, { ...run, runId: String(id), ...outcome })
   }
 
   #client(name: string, address: string, agent: string): Client {
@@ -250,6 +258,7 @@ class Traffic {
 
   #log(at: number, { key, address, agent }: Client, request: Request) {
     const { method = "GET", route, status = 200, code = null, rows = 0, credits = 0, parameters = [] } = request
+    const { runId = null, message = null } = request
     this.rows.push({
       id: this.#random.uuid(at),
       key_id: String(key.id),
@@ -265,14 +274,27 @@ class Traffic {
       address,
       user_agent: agent,
       parameters,
+      run_id: runId,
+      message,
     })
   }
 }
 
 const run = { method: "POST", route: "/api/v1/me/run" }
 
-function refused(status: number, code: string) {
-  return { status, code, rows: 0 }
+// As lib/api/said.ts keeps messages.
+const overLimit = "This key has reached its limit of 60 requests per minute. Try again in 12 seconds."
+const wrongAddress = "This key does not work from (not kept): its owner has limited it to other addresses."
+const failed = "An unexpected error occurred. If it persists, report it with the request id (not kept)."
+const ended =
+  "Send a valid API key, as `Authorization: Bearer <API_KEY>` or in the header `x-api-key`. Keys that are unknown, revoked or expired do not work."
+
+function withoutScope(scope: string, scopes: string) {
+  return refused(403, "missing_scope", `This key lacks the scope ${scope}. It has: ${scopes}.`)
+}
+
+function refused(status: number, code: string, message: string) {
+  return { status, code, message, rows: 0 }
 }
 
 function pageOf(page: number): string[] {

@@ -1,9 +1,8 @@
 import type { z } from "zod"
 import { KeyStart } from "@/components/keys/key-start"
 import { Count, Day, Money, Status, Time } from "@/components/list/cells"
-import { Request, ResponseStatus } from "@/components/list/request-cells"
+import { RequestLink, ResponseStatus } from "@/components/list/request-cells"
 import { PanelList, PanelRow } from "@/components/page/panel-list"
-import { Link } from "@/components/ui/link"
 import { Untrusted } from "@/components/values/untrusted"
 import { inCredits } from "@/lib/credits/words"
 import type { NamedKey } from "@/lib/keys/data"
@@ -25,17 +24,10 @@ export function LastRequests({
 }) {
   return (
     <PanelList title="Recent requests" all={{ href: requestsPage, label: "All requests" }}>
-      {requests.map(({ id, keyId, method, route, status, code, credits, createdAt }) => (
+      {requests.map(({ id, requestId, keyId, method, route, status, code, credits, createdAt }) => (
         <PanelRow
           key={id}
-          title={
-            <Link
-              href={`${requestsPage}?${new URLSearchParams({ status: String(status), route })}`}
-              className="underline decoration-line underline-offset-2 hover:decoration-current"
-            >
-              <Request method={method} route={route} />
-            </Link>
-          }
+          title={<RequestLink list={requestsPage} row={{ id, requestId, method, route }} />}
           note={
             <>
               <KeyName id={keyId} keys={keys} />, <Time at={createdAt} />

@@ -1,6 +1,8 @@
 import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/findings"
+import { GET as requests } from "@/app/api/v1/admin/requests/route"
 import { GET as users } from "@/app/api/v1/admin/users/route"
+import { nameOfRequest } from "@/components/list/request-cells"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
@@ -10,6 +12,7 @@ import { keyStatus } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
 import type { Term } from "@/lib/platform/postgres/search"
 import { relativeTime } from "@/lib/platform/text/format-time"
+import { findRequest, requestPage } from "@/lib/request-log/lists"
 import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { findDocuments } from "./documents"
@@ -19,7 +22,12 @@ const shown = 6
 const searched = searchParameter({ table: "users", account: "id" })
 
 /** In the order of their groups. Each finds only what the viewer may open. */
-const finders: readonly ((term: Term, viewer: Viewer) => Promise<Finding[]>)[] = [findAccounts, findKeys, findDocuments]
+const finders: readonly ((term: Term, viewer: Viewer) => Promise<Finding[]>)[] = [
+  findRequests,
+  findAccounts,
+  findKeys,
+  findDocuments,
+]
 
 export const GET = withFailures(async (request) => {
   const viewer = await requireViewer(kinds.user.page)
@@ -28,6 +36,21 @@ export const GET = withFailures(async (request) => {
   const found = term ? await Promise.all(finders.map((find) => find(term, viewer))) : []
   return Response.json(found.flat(), { headers: { "Cache-Control": "no-store" } })
 })
+
+/** By the X-Request-Id of a response. An account finds its own. */
+async function findRequests({ value }: Term, { id: userId, role }: Viewer): Promise<Finding[]> {
+  const found = await findRequest(value, holds(role, requests.endpoint.permission) ? {} : { userId })
+  if (!found) return []
+  const { status, createdAt } = found
+  return [
+    {
+      group: "Requests",
+      label: nameOfRequest(found),
+      note: `${status} · ${relativeTime(new Date(createdAt), new Date())}`,
+      href: requestPage(found.userId === userId ? "/account/requests" : "/admin/requests", found),
+    },
+  ]
+}
 
 async function findAccounts({ value }: Term, { role }: Viewer): Promise<Finding[]> {
   if (!holds(role, users.endpoint.permission)) return []

@@ -8,7 +8,7 @@ import { buttonStyle } from "@/components/ui/button"
 import { type Command, EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { emailsOf } from "@/lib/accounts/data"
-import { refuseAs } from "@/lib/api/errors"
+import { refuse } from "@/lib/api/errors"
 import type { AdminEndpoint } from "@/lib/api/lists"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { holds } from "@/lib/permissions"
@@ -60,7 +60,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   const readsAccounts = holds(viewer.role, "users.read")
   const unclear = readsAccounts ? await openWithIds(page, endpoint.filters, params) : undefined
   const listing = await readListing(page, params, async (search) =>
-    unclear ? refuseAs("bad_request", unclear.refused) : endpoint.read(search, permissionCheckOf(viewer.role)),
+    unclear ? refuse(400, "bad_request", unclear.refused) : endpoint.read(search, permissionCheckOf(viewer.role)),
   )
   const { query, found } = listing
   const rows = "data" in found ? found.data : []

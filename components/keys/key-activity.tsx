@@ -1,4 +1,3 @@
-import type { ReactNode } from "react"
 import { z } from "zod"
 import { Chart } from "@/components/chart/chart"
 import { periodNames, valuesSince } from "@/components/chart/periods"
@@ -6,7 +5,7 @@ import { firstRequest } from "@/components/code/first-request"
 import { Count, Moment, None } from "@/components/list/cells"
 import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Outcome, Request, ResponseStatus, Sender } from "@/components/list/request-cells"
+import { Outcome, RequestLink, ResponseStatus, Sender, statusChoices } from "@/components/list/request-cells"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { LinkChoice } from "@/components/ui/link-choice"
@@ -15,7 +14,7 @@ import { Tile, Tiles } from "@/components/ui/tile"
 import { RelativeTime } from "@/components/values/relative-time"
 import { formatters } from "@/components/values/units"
 import type { List } from "@/lib/api/envelope"
-import type { requestRow } from "@/lib/request-log/lists"
+import type { RequestList, requestRow } from "@/lib/request-log/lists"
 import {
   type Failure,
   latestFailures,
@@ -131,7 +130,7 @@ export function Failures({
 }: {
   failures: readonly Failure[]
   page: string
-  requestsPage: string
+  requestsPage: RequestList
   now: Date
 }) {
   return (
@@ -154,7 +153,7 @@ export function Failures({
   )
 }
 
-const failureColumns = (page: string, requestsPage: string, now: Date): TableColumn<Failure>[] => [
+const failureColumns = (page: string, requestsPage: RequestList, now: Date): TableColumn<Failure>[] => [
   {
     label: "Status",
     className: "lg:max-w-96",
@@ -163,10 +162,8 @@ const failureColumns = (page: string, requestsPage: string, now: Date): TableCol
   {
     label: "Last request",
     opens: true,
-    cell: ({ lastId, method, route }) => (
-      <OpenRequest href={`${requestsPage}/${lastId}`}>
-        <Request method={method} route={route} />
-      </OpenRequest>
+    cell: ({ lastId: id, lastRequestId: requestId, ...row }) => (
+      <RequestLink list={requestsPage} row={{ ...row, id, requestId }} />
     ),
   },
   {
@@ -186,30 +183,13 @@ const failureColumns = (page: string, requestsPage: string, now: Date): TableCol
   { label: "Last IP address", cell: ({ lastAddress }) => lastAddress ?? <None /> },
 ]
 
-function OpenRequest({ href, children }: { href: string; children: ReactNode }) {
-  return (
-    <Link href={href} className="underline decoration-line underline-offset-2 hover:decoration-current">
-      {children}
-    </Link>
-  )
-}
-
 type Row = z.output<typeof requestRow>
 
-/** `page` has a page for each request. */
-export type RequestLog = { path: string; page: string; read: (search: string) => Promise<List<Row>> }
+export type RequestLog = { path: string; page: RequestList; read: (search: string) => Promise<List<Row>> }
 
-const requestColumns = (requestsPage: string): readonly Column<Row>[] => [
+const requestColumns = (list: RequestList): readonly Column<Row>[] => [
   { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  {
-    label: "Request",
-    opens: true,
-    cell: (row) => (
-      <OpenRequest href={`${requestsPage}/${row.id}`}>
-        <Request {...row} />
-      </OpenRequest>
-    ),
-  },
+  { label: "Request", opens: true, cell: (row) => <RequestLink list={list} row={row} /> },
   { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
   { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
   { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
@@ -241,7 +221,7 @@ export async function Requests({
       title="Recent requests"
       page={page}
       path={log.path}
-      filters={{ status: z.enum(statuses.map(String)), route: z.enum(routes) }}
+      filters={{ status: z.enum(Object.keys(statusChoices(statuses))), route: z.enum(routes) }}
       columns={surface === "user" ? columns : columns.filter(({ label }) => label !== "Credits")}
       listing={{ ...listing, apiQuery }}
       empty={<EmptyState title="No requests in the log" command={firstRequest(surface)} />}

@@ -1,6 +1,6 @@
 import { type ErrorCode, errors } from "@/lib/api/errors"
 
-/** For codes whose published meaning refers to the message of the response, which the request log lacks. */
+/** For codes whose published meaning refers to the message of the response, which lists leave out. */
 const withoutMessage: Readonly<Record<string, string>> = {
   bad_request: "The query or the body was invalid.",
   key_limit_reached: "The call could have cost more than the rest of the key's spending limit.",

@@ -61,7 +61,9 @@ type Option = readonly [value: string, text: string]
 
 function groupsOf(options: Readonly<Record<string, string>>): [string, Option[]][] {
   const groups = new Map<string, Option[]>()
-  for (const option of Object.entries(options)) {
+  // Integers are the first keys of every object.
+  const isInteger = ([value]: Option) => Number(/^\d+$/.test(value))
+  for (const option of Object.entries(options).sort((one, other) => isInteger(one) - isInteger(other))) {
     const group = groupOf(option[0]) ?? ""
     groups.set(group, [...(groups.get(group) ?? []), option])
   }

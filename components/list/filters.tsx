@@ -50,7 +50,7 @@ export function Filters({
 }
 
 /** In order of preference: the row shows the first of these filters that the list has. */
-const finders = ["q", "userId", "actorId"]
+const finders = ["q", "userId", "actorId", "requestId"]
 
 const orders = { "": "Newest first", asc: "Oldest first" }
 const directions = { "": "Descending", asc: "Ascending" }

@@ -1,8 +1,22 @@
+import type { ComponentProps } from "react"
+import { Link } from "@/components/ui/link"
 import { StatusBadge, type Tone } from "@/components/ui/status-badge"
 import { Untrusted } from "@/components/values/untrusted"
 import { visible } from "@/lib/platform/text/visible-text"
+import { capitalized } from "@/lib/platform/text/words"
+import {
+  type Request as LoggedRequest,
+  noRoute,
+  type RequestList,
+  requestPage,
+  statusGroups,
+} from "@/lib/request-log/lists"
 import { None, ReadableId } from "./cells"
 import { meaningOf } from "./failure-meaning"
+
+export function nameOfRequest({ method, route }: { method: string; route: string }): string {
+  return `${method} ${route === noRoute ? "no endpoint" : route}`
+}
 
 export function Request({
   method,
@@ -15,12 +29,35 @@ export function Request({
 }) {
   return (
     <code className="font-mono text-xs wrap-anywhere">
-      <span className="lg:whitespace-nowrap">
-        {method} {route}
-      </span>
+      <span className="lg:whitespace-nowrap">{nameOfRequest({ method, route })}</span>
       {parameters.length > 0 && <span className="block text-muted max-lg:hidden">?{parameters.join("&")}</span>}
     </code>
   )
+}
+
+/** Opens the page of the request. */
+export function RequestLink({
+  list,
+  row,
+}: {
+  list: RequestList
+  row: ComponentProps<typeof Request> & Pick<LoggedRequest, "id" | "requestId">
+}) {
+  return (
+    <Link
+      href={requestPage(list, row)}
+      scroll={false}
+      className="underline decoration-line underline-offset-2 hover:decoration-current"
+    >
+      <Request {...row} />
+    </Link>
+  )
+}
+
+/** As the API's filter `status` accepts them. */
+export function statusChoices(statuses: readonly number[]): Record<string, string> {
+  const groups = Object.keys(statusGroups).map((name) => [name, capitalized(name)])
+  return Object.fromEntries([...groups, ...statuses.map((status) => [status, String(status)])])
 }
 
 export function ResponseStatus({ status, code }: { status: number; code: string | null }) {

@@ -8,6 +8,7 @@ import { isWithin } from "@/lib/platform/rate-limit/ip-address"
 import { consume, type Verdict } from "@/lib/platform/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
+import { ours, type Said, said } from "./said"
 
 export type Access = {
   readonly surface: Surface
@@ -19,9 +20,18 @@ export type Caller = { key: CallingKey; owner: Owner; verdict: Verdict }
 
 /** Also finds an ended key. @throws Refusal 400 or 401 for credentials that cannot be a key */
 export async function findKeyIn(headers: Headers): Promise<CallingKey | undefined> {
-  const secret = readCredentials(headers)
+  const [secret, other] = credentialsIn(headers)
   if (secret === undefined) return refuseCredentials()
+  if (other !== undefined) {
+    refuseAs("bad_request", said`Authorization and x-api-key contain different keys. Send one key, in either header.`)
+  }
   return isWellFormed(secret) ? findCallingKey(secret) : undefined
+}
+
+/** Whether there is one, which could exist. */
+export function isWithKey(headers: Headers): boolean {
+  const [secret, other] = credentialsIn(headers)
+  return secret !== undefined && other === undefined && isWellFormed(secret)
 }
 
 /** @throws Refusal 401, or 429 after too many such requests */
@@ -42,18 +52,24 @@ export async function countRequest(key: CallingKey, headers: Headers): Promise<V
 
 /** Checks in this order: rate limit, surface, owner, permission, scope. @throws Refusal 403 or 429 */
 export function authorize(key: CallingKey, verdict: Verdict, { surface, permission, scope }: Access): Caller {
-  if (!verdict.allowed) refuseRate(`This key has reached its limit of ${verdict.limit} requests per minute.`, verdict)
+  refuseOverLimit(verdict)
   if (key.surface !== surface) {
     refuseAs(
       "wrong_scope",
-      `This is ${key.surface === "admin" ? "an admin" : "a user"} key, for ${kinds[key.surface].api}. ${kinds[surface].api} accepts only keys that begin with ${kinds[surface].prefix}.`,
+      said`This is ${ours(key.surface === "admin" ? "an admin" : "a user")} key, for ${ours(kinds[key.surface].api)}. ${ours(kinds[surface].api)} accepts only keys that begin with ${ours(kinds[surface].prefix)}.`,
     )
   }
-  if (key.status !== "active") refuseAs("forbidden", `The account of this key's owner is ${key.status}.`)
+  if (key.status !== "active") refuseAs("forbidden", said`The account of this key's owner is ${key.status}.`)
   const owner = { id: key.owner_id, email: key.email, name: key.name, role: key.role }
   if (permission) requireRole(owner, permission)
   if (scope) requireScope(key, scope)
   return { key, owner, verdict }
+}
+
+/** @throws Refusal 429 */
+export function refuseOverLimit(verdict: Verdict): void {
+  if (verdict.allowed) return
+  refuseRate(said`This key has reached its limit of ${verdict.limit} requests per minute.`, verdict)
 }
 
 /** Counts no request: for a response that takes longer. @throws Refusal 401 or 403 */
@@ -71,23 +87,20 @@ export function requireCallerPermission({ owner, key }: Caller, permission: Perm
 }
 
 function requireRole({ role }: Owner, permission: Permission): void {
-  if (!holds(role, permission)) refuseAs("forbidden", `The key owner lacks the permission ${permission}.`)
+  if (!holds(role, permission)) refuseAs("forbidden", said`The key owner lacks the permission ${permission}.`)
 }
 
 function requireScope({ scopes }: CallingKey, scope: Scope): void {
   if (scopes && !scopes.includes(scope)) {
-    refuseAs("missing_scope", `This key lacks the scope ${scope}. It has: ${scopes.join(", ")}.`)
+    refuseAs("missing_scope", said`This key lacks the scope ${scope}. It has: ${ours(scopes.join(", "))}.`)
   }
 }
 
 /** The scheme is case-insensitive (RFC 9110, section 11.1). */
-function readCredentials(headers: Headers): string | undefined {
+function credentialsIn(headers: Headers): (string | undefined)[] {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1]
   const plain = headers.get("x-api-key")?.trim() || undefined
-  if (bearer !== undefined && plain !== undefined && bearer !== plain) {
-    refuseAs("bad_request", "Authorization and x-api-key contain different keys. Send one key, in either header.")
-  }
-  return bearer ?? plain
+  return bearer !== undefined && plain !== undefined && bearer !== plain ? [bearer, plain] : [bearer ?? plain]
 }
 
 async function requireAddress({ allowed_cidrs: allowed }: CallingKey, headers: Headers): Promise<void> {
@@ -97,17 +110,17 @@ async function requireAddress({ allowed_cidrs: allowed }: CallingKey, headers: H
   await countFailure(clientAddress(headers), "with a key that it may not use")
   refuseAs(
     "address_not_allowed",
-    `This key does not work from ${address ?? "an unknown address"}: its owner has limited it to other addresses.`,
+    said`This key does not work from ${address ?? ours("an unknown address")}: its owner has limited it to other addresses.`,
   )
 }
 
 async function countFailure(client: string, what: string): Promise<void> {
   const verdict = await consume("failedKey", client)
-  if (!verdict.allowed) refuseRate(`Too many requests ${what} from this address.`, verdict)
+  if (!verdict.allowed) refuseRate(said`Too many requests ${ours(what)} from this address.`, verdict)
 }
 
-function refuseRate(why: string, { resetSeconds }: Verdict): never {
-  const message = `${why} Try again in ${resetSeconds} seconds.`
+function refuseRate(why: Said, { resetSeconds }: Verdict): never {
+  const message = said`${why} Try again in ${resetSeconds} seconds.`
   return refuseAs("rate_limited", message, { "Retry-After": String(resetSeconds) })
 }
 
@@ -115,7 +128,7 @@ function refuseRate(why: string, { resetSeconds }: Verdict): never {
 function refuseCredentials(): never {
   return refuseAs(
     "unauthorized",
-    "Send a valid API key, as `Authorization: Bearer <API_KEY>` or in the header `x-api-key`. Keys that are unknown, revoked or expired do not work.",
+    said`Send a valid API key, as \`Authorization: Bearer <API_KEY>\` or in the header \`x-api-key\`. Keys that are unknown, revoked or expired do not work.`,
     { "WWW-Authenticate": "Bearer" },
   )
 }

@@ -1,6 +1,7 @@
 import type { z } from "zod"
 import { refuseAs } from "./errors"
 import { expectation } from "./query"
+import { joined, ours, quoted, type Said, said } from "./said"
 
 export const maxBodyBytes = 64 * 1024
 
@@ -22,23 +23,23 @@ export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): 
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  return refuseAs("bad_request", issue ? messageOf(issue) : "The body is invalid.")
+  return refuseAs("bad_request", issue ? messageOf(issue, value) : said`The body is invalid.`)
 }
 
 function checkType(headers: Headers): void {
   const type = headers.get("content-type")
   if (type && !/^application\/json *(; *(charset="?utf-?8"? *)?)*$/i.test(type)) {
-    refuseAs("bad_request", "Send the body as JSON in UTF-8, with Content-Type: application/json.")
+    refuseAs("bad_request", said`Send the body as JSON in UTF-8, with Content-Type: application/json.`)
   }
   const encoding = headers.get("content-encoding")
   if (encoding && encoding.toLowerCase() !== "identity") {
-    refuseAs("bad_request", "Send the body without Content-Encoding; compressed bodies are not supported.")
+    refuseAs("bad_request", said`Send the body without Content-Encoding; compressed bodies are not supported.`)
   }
   const transfer = headers.get("transfer-encoding")
   if (transfer && transfer.toLowerCase() !== "chunked") {
     refuseAs(
       "bad_request",
-      "Send the body with no Transfer-Encoding other than chunked; compressed bodies are not supported.",
+      said`Send the body with no Transfer-Encoding other than chunked; compressed bodies are not supported.`,
     )
   }
 }
@@ -64,25 +65,25 @@ export async function readBytes(request: Request, maxBytes = maxBodyBytes): Prom
     }
   } catch {
     // The client closed the connection; its ECONNRESET must not be reported as a database failure.
-    refuseAs("bad_request", "The body was cut off before its end.")
+    refuseAs("bad_request", said`The body was cut off before its end.`)
   } finally {
     clearTimeout(deadline)
   }
   if (size > maxBytes) refuseSize(maxBytes)
-  if (timedOut) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
+  if (timedOut) refuseAs("bad_request", said`The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 
 function refuseSize(maxBytes: number): never {
   // The rest of the body is never read, so the connection cannot carry another request.
-  return refuseAs("payload_too_large", `A body can have at most ${maxBytes} bytes.`, { Connection: "close" })
+  return refuseAs("payload_too_large", said`A body can have at most ${maxBytes} bytes.`, { Connection: "close" })
 }
 
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    return refuseAs("bad_request", "The body is not valid UTF-8.")
+    return refuseAs("bad_request", said`The body is not valid UTF-8.`)
   }
 }
 
@@ -90,7 +91,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return refuseAs("bad_request", text === "" ? "Send a JSON body." : "The body is not valid JSON.")
+    return refuseAs("bad_request", text === "" ? said`Send a JSON body.` : said`The body is not valid JSON.`)
   }
 }
 
@@ -103,18 +104,19 @@ function refuseDuplicates(json: string): void {
     else if (text && colon) {
       const name: string = JSON.parse(text)
       const names = objects.at(-1)
-      if (names?.has(name)) refuseAs("bad_request", `The body has the field ${shorten(name)} more than once.`)
+      if (names?.has(name)) refuseAs("bad_request", said`The body has the field ${quoted(name)} more than once.`)
       names?.add(name)
     }
-    if (objects.length > maxDepth) refuseAs("bad_request", `The body is nested deeper than ${maxDepth} levels.`)
+    if (objects.length > maxDepth) refuseAs("bad_request", said`The body is nested deeper than ${maxDepth} levels.`)
   }
 }
 
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === "unrecognized_keys") return `Unknown field ${issue.keys.map(shorten).join(", ")} in the body.`
-  const field = issue.path.join(".") || "The body"
-  if (issue.code === "invalid_type") return `${field} must be ${typeNames[issue.expected] ?? issue.expected}.`
-  return `${field} ${expectation(issue)}.`
+function messageOf(issue: z.core.$ZodIssue, body: unknown): Said {
+  if (issue.code === "unrecognized_keys")
+    return said`Unknown field ${joined(issue.keys.map((name) => quoted(name)))} in the body.`
+  const field = issue.path.join(".") || ours("The body")
+  if (issue.code === "invalid_type") return said`${field} must be ${ours(typeNames[issue.expected] ?? issue.expected)}.`
+  return said`${field} ${expectation(issue, body)}.`
 }
 
 const typeNames: Record<string, string> = {
@@ -124,8 +126,4 @@ const typeNames: Record<string, string> = {
   boolean: "true or false",
   array: "an array",
   object: "a JSON object",
-}
-
-function shorten(name: string): string {
-  return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
 }

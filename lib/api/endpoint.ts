@@ -2,15 +2,13 @@ import type { z } from "zod"
 import type { Worked } from "@/lib/credits/run"
 import type { Family, Source } from "@/lib/metrics/family"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
-import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
-import { inTurns, TooManyWaiting } from "@/lib/platform/queues/turns"
-import { clientAddress } from "@/lib/platform/rate-limit/client-address"
-import { limits, type Verdict } from "@/lib/platform/rate-limit/rate-limit"
-import { type Access, authorize, type Caller, countRequest, findKeyIn, refuseKey } from "./authenticate"
-import { refuseAs } from "./errors"
+import { isOverloaded } from "@/lib/platform/postgres/load-shedding"
+import { inTurns } from "@/lib/platform/queues/turns"
+import { type Access, authorize, type Caller } from "./authenticate"
+import { identify, refuseOverloaded } from "./identify"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
-import { type Body, type Draft, respond, setAll } from "./respond"
+import { type Body, type Draft, respond } from "./respond"
 import type { Counts } from "./result-words"
 
 export type Endpoint = Access & {
@@ -61,16 +59,7 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
       const withinDeadline = databaseDeadline()
       // Unknown names can contain anything, even a secret.
       if (url.search) draft.parameters = Object.keys(endpoint.parameters).filter((name) => url.searchParams.has(name))
-      // The account is not known yet.
-      const findWithinDeadline = inTurns(`address ${clientAddress(request.headers)}`, withinDeadline)
-      const key = await findWithinDeadline(() => findKeyIn(request.headers)).catch((error) =>
-        error instanceof TooManyWaiting ? refuseOverloaded() : Promise.reject(error),
-      )
-      draft.key = key
-      if (!key || key.revoked || key.expired) return refuseKey(request.headers)
-      const verdict = await countRequest(key, request.headers)
-      if (key.replaced_until) setAll(draft.headers, { "Key-Expires": key.replaced_until.toISOString() })
-      setAll(draft.headers, rateLimitHeaders(verdict))
+      const { key, verdict } = await identify(request, draft, withinDeadline)
       const caller = authorize(key, verdict, endpoint)
       // Lists count their rows; any other body is one object.
       if (endpoint.method === "GET") draft.rows = 1
@@ -82,19 +71,4 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
 
   const responses = handleEach(endpoint.method, allowed, serve)
   return eachMethod((method) => Object.assign(responses[method], { endpoint }))
-}
-
-function refuseOverloaded(): never {
-  return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
-}
-
-/** draft-ietf-httpapi-ratelimit-headers, and its older X- form, which most clients read. */
-function rateLimitHeaders({ limit, remaining, resetSeconds }: Verdict): Record<string, string> {
-  return {
-    "RateLimit-Policy": `"default";q=${limit};w=${limits.key.windowSeconds}`,
-    RateLimit: `"default";r=${remaining};t=${resetSeconds}`,
-    "X-RateLimit-Limit": String(limit),
-    "X-RateLimit-Remaining": String(remaining),
-    "X-RateLimit-Reset": String(resetSeconds),
-  }
 }

@@ -1,3 +1,5 @@
+import { Said } from "./said"
+
 export const errors = {
   bad_request: { status: 400, meaning: "The query or the body is invalid; the message states what is accepted." },
   unauthorized: { status: 401, meaning: "The key is missing, unknown, malformed, revoked or expired." },
@@ -45,24 +47,30 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
-/** The message is sent to the caller verbatim. */
+/**
+ * The message is sent to the caller verbatim. The request log keeps only a message that was written with the tag `said`,
+ * because another one may repeat what the client sent.
+ */
 export class Refusal extends Error {
+  readonly kept: string | undefined
+
   constructor(
     readonly status: number,
     readonly code: string,
-    message: string,
+    message: string | Said,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
-    super(message)
+    super(message instanceof Said ? message.sent : message)
     this.name = "Refusal"
+    this.kept = message instanceof Said ? message.kept : undefined
   }
 }
 
 /** @param status 400 to 599 */
-export function refuse(status: number, code: string, message: string, headers?: Record<string, string>): never {
+export function refuse(status: number, code: string, message: string | Said, headers?: Record<string, string>): never {
   throw new Refusal(status, code, message, headers)
 }
 
-export function refuseAs(code: ErrorCode, message: string, headers?: Record<string, string>): never {
+export function refuseAs(code: ErrorCode, message: Said, headers?: Record<string, string>): never {
   return refuse(errors[code].status, code, message, headers)
 }

@@ -11,6 +11,7 @@ import { refuseAs } from "./errors"
 import { listParameters, type Parameters, searchParameter, sortParameter, userOffset } from "./parameters"
 import { parseListQuery } from "./query"
 import type { Body, StreamedBody } from "./respond"
+import { ours, said } from "./said"
 import type { StreamFormat } from "./streams/formats"
 import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream, type Reader } from "./streams/stream"
@@ -176,7 +177,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
 }
 
 const checkNothingMore: PermissionCheck = (permission) =>
-  refuseAs("forbidden", `This query needs the permission ${permission}.`)
+  refuseAs("forbidden", said`This query needs the permission ${permission}.`)
 
 /** A search of names and keys requires the permission to read them. */
 async function withMatches(
@@ -188,6 +189,6 @@ async function withMatches(
   const term = q as Term
   if (searched.account && term.kind !== "id") checkPermission("users.read")
   const id = await searchFor(searched, term)
-  const tooMany = `q has more than ${maxMatches.toLocaleString("en")} matches: narrow the search.`
+  const tooMany = said`q has more than ${ours(maxMatches.toLocaleString("en"))} matches: narrow the search.`
   return { ...where, id: id ?? refuseAs("bad_request", tooMany) }
 }

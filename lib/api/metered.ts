@@ -20,6 +20,7 @@ import { ownObject } from "./object"
 import { parseParameters } from "./query"
 import { setAll } from "./respond"
 import type { Counts } from "./result-words"
+import { ours, type Said, said } from "./said"
 
 /** Reserves the maximum cost before the work. A retry with the same Idempotency-Key is never charged twice. */
 export function userMetered<
@@ -148,19 +149,19 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
     case "insufficient":
       return refuseAs(
         "insufficient_credits",
-        `A call needs a balance of ${inCredits(maxCost)}, its maximum cost, and the balance is ${outcome.balance}. Nothing was charged. How to add credits: ${env().BASE_URL}/docs#credits`,
+        said`A call needs a balance of ${ours(inCredits(maxCost))}, its maximum cost, and the balance is ${outcome.balance}. Nothing was charged. How to add credits: ${ours(env().BASE_URL)}/docs#credits`,
       )
     case "key_limit":
       return refuseAs("key_limit_reached", describeLimit(outcome.spending, outcome.keyHold))
     case "mismatch":
       return refuseAs(
         "idempotency_mismatch",
-        "This Idempotency-Key was already used with a different body. Send a new key.",
+        said`This Idempotency-Key was already used with a different body. Send a new key.`,
       )
     case "in_progress":
       return refuseAs(
         "idempotency_in_progress",
-        "The call with this Idempotency-Key is still running. Try again to get its response.",
+        said`The call with this Idempotency-Key is still running. Try again to get its response.`,
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
     case "key_changed":
@@ -174,12 +175,12 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
 }
 
 function refuseForNow(why: string, seconds: number): never {
-  const message = `${why} Nothing was charged; try again.`
+  const message = said`${ours(why)} Nothing was charged; try again.`
   return refuseAs("service_unavailable", message, { "Retry-After": String(seconds) })
 }
 
-function describeLimit({ limit, period, spent, held, resetsAt }: Spending, cost: number): string {
+function describeLimit({ limit, period, spent, held, resetsAt }: Spending, cost: number): Said {
   const per = period === "never" ? "in total" : `per ${period}`
   const reset = resetsAt ? `resets at ${resetsAt.toISOString()}` : "never resets"
-  return `This key may spend ${inCredits(limit)} ${per}. Spent: ${spent}; held by running calls: ${held}; this call: up to ${cost}. The limit ${reset}. Nothing was charged.`
+  return said`This key may spend ${ours(`${inCredits(limit)} ${per}`)}. Spent: ${spent}; held by running calls: ${held}; this call: up to ${cost}. The limit ${ours(reset)}. Nothing was charged.`
 }

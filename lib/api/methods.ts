@@ -1,5 +1,8 @@
+import { noRoute } from "@/lib/request-log/lists"
 import { errors, refuseAs } from "./errors"
-import { noRoute, respond, setAll } from "./respond"
+import { identifyIfWithKey } from "./identify"
+import { type Draft, respond, setAll } from "./respond"
+import { isPlain, notKept, ours, Said, said } from "./said"
 
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
@@ -21,20 +24,33 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
 }
 
 export const nothing = eachMethod((method) => async (request: Request) => {
-  const response = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning), noRoute)
+  const response = await respond(request, (draft, url) => refusePath(request, url, draft), noRoute)
   return method === "HEAD" ? withoutBody(response) : response
 })
+
+async function refusePath(request: Request, url: URL, draft: Draft): Promise<never> {
+  await identifyIfWithKey(request, url, draft)
+  const segments = url.pathname.split("/").map((segment) => (segment === "" || isPlain(segment) ? segment : notKept))
+  const kept = `There is nothing at ${segments.join("/")}.`
+  return refuseAs("not_found", new Said(errors.not_found.meaning, kept))
+}
 
 export function methodNotAllowed(request: Request): Promise<Response> {
   return respond(request, async () => refuseMethod(request, methods.join(", ")), noRoute)
 }
 
 function refuseMethod({ method }: Request, allowed: string): never {
-  return refuseAs("method_not_allowed", `${method} is not available here. Allowed: ${allowed}.`, { Allow: allowed })
+  return refuseAs("method_not_allowed", said`${method} is not available here. Allowed: ${ours(allowed)}.`, {
+    Allow: allowed,
+  })
 }
 
 export function handleEach(supported: "GET" | "POST", allowed: string, serve: Handler) {
-  const refuse: Handler = (request) => respond(request, async () => refuseMethod(request, allowed))
+  const refuse: Handler = (request) =>
+    respond(request, async (draft, url) => {
+      await identifyIfWithKey(request, url, draft)
+      return refuseMethod(request, allowed)
+    })
   const listMethods: Handler = (request) =>
     respond(request, async ({ headers }) => {
       setAll(headers, { Allow: allowed })

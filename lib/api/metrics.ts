@@ -9,6 +9,7 @@ import { listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
+import { ours, said } from "./said"
 import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream } from "./streams/stream"
 
@@ -108,7 +109,7 @@ async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
   const isFirst = first !== undefined && question.measures.includes(sort.name)
   const wanted = isFirst ? { first: { measure: sort.name, order: sort.order, rows: first } } : {}
   const found = await ask({ ...question, ...wanted }).catch((error) => {
-    if (error instanceof QuestionError) refuseAs("bad_request", error.message)
+    if (error instanceof QuestionError) refuseAs("bad_request", ours(error.message))
     throw error
   })
   const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
@@ -158,13 +159,16 @@ function rowSchema(families: readonly Family[]) {
 /** @throws Refusal 400 that states the possible questions; 403 without the permission */
 function questionOf(asked: Asked, sources: readonly Source[], checkPermission: PermissionCheck): AskedQuestion {
   const { measure, by: given = [], since, until, ...rest } = asked
-  if (!measure) return refuseAs("bad_request", `measure is required: ${vocabulary(sources)}.`)
-  if (!since || !until) return refuseAs("bad_request", "since and until are required.")
-  if (since > until) refuseAs("bad_request", "since must not be later than until.")
+  if (!measure) return refuseAs("bad_request", said`measure is required: ${ours(vocabulary(sources))}.`)
+  if (!since || !until) return refuseAs("bad_request", said`since and until are required.`)
+  if (since > until) refuseAs("bad_request", said`since must not be later than until.`)
   const source = sources.find(({ family }) => measure.some((name) => Object.hasOwn(family.measures, name)))
   const unknown = measure.find((name) => !source || !Object.hasOwn(source.family.measures, name))
   if (!source || unknown) {
-    return refuseAs("bad_request", `measure must be one or more measures of one family: ${vocabulary(sources)}.`)
+    return refuseAs(
+      "bad_request",
+      said`measure must be one or more measures of one family: ${ours(vocabulary(sources))}.`,
+    )
   }
   const { family, permission } = source
   checkPermission(permission)
@@ -183,13 +187,13 @@ function questionOf(asked: Asked, sources: readonly Source[], checkPermission: P
   if (more.length > 0 || by.length > maxDimensions || dimensions.some((name) => !splits.includes(name))) {
     refuseAs(
       "bad_request",
-      `by must be at most ${maxDimensions} dimensions of ${measure.join(" and ")}: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}.`,
+      said`by must be at most ${maxDimensions} dimensions of ${ours(measure.join(" and "))}: one of ${ours([units.join(", "), ...(splits.length > 0 ? [splits.join(", ")] : [])].join("; "))}.`,
     )
   }
   if (unit && periodsOf(since.getTime(), until.getTime(), unit).length > maxStatsPeriods) {
     refuseAs(
       "bad_request",
-      `The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer unit.`,
+      said`The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer unit.`,
     )
   }
   const where = whereOf(filters, family, measure, possible)
@@ -213,7 +217,7 @@ function whereOf(
       if (!dimension) {
         return refuseAs(
           "bad_request",
-          `${measure.join(" and ")} cannot be filtered by ${name}. Possible: ${possible.join(", ") || "nothing"}.`,
+          said`${ours(measure.join(" and "))} cannot be filtered by ${name}. Possible: ${ours(possible.join(", ") || "nothing")}.`,
         )
       }
       return [name, parseValue(name, String(text), dimension.schema)]
@@ -232,7 +236,7 @@ function sortOf({ sort, order }: Asked, { measures, by, unit, isByCohort }: Aske
   const time = unit ? [unit] : []
   const possible = isByCohort ? [...by, ...time, ...measures] : [...time, ...by, ...measures]
   const name = sort ?? possible[0] ?? ""
-  if (!possible.includes(name)) refuseAs("bad_request", `sort must be one of ${possible.join(", ")}.`)
+  if (!possible.includes(name)) refuseAs("bad_request", said`sort must be one of ${ours(possible.join(", "))}.`)
   return { name, order: order ?? (measures.includes(name) ? "desc" : "asc") }
 }
 

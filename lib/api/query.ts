@@ -5,6 +5,7 @@ import { product } from "@/lib/product"
 import { anyPrefix } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
 import { cursorError, defaultSort, limitBounds, type Parameters, type sharedParameters } from "./parameters"
+import { ours, quoted, type Said, said, saidAbout } from "./said"
 
 const maxParameters = 50
 
@@ -31,10 +32,10 @@ export function parseListQuery(
   }
   if (cursor) {
     const isOfList = cursor.sort === defaultSort || parameters.sort?.safeParse(cursor.sort).success
-    if (!isOfList || !isPosition(cursor, row, cursor.sort)) refuseAs("bad_request", `cursor ${cursorError}.`)
-    if (offset !== undefined) refuseAs("bad_request", "Send either cursor or offset, not both.")
-    if (order && cursor.order !== order) refuseAs("bad_request", `cursor was issued for order=${cursor.order}.`)
-    if (cursor.sort !== sort) refuseAs("bad_request", `cursor was issued for sort=${cursor.sort}.`)
+    if (!isOfList || !isPosition(cursor, row, cursor.sort)) refuseAs("bad_request", said`cursor ${ours(cursorError)}.`)
+    if (offset !== undefined) refuseAs("bad_request", said`Send either cursor or offset, not both.`)
+    if (order && cursor.order !== order) refuseAs("bad_request", said`cursor was issued for order=${cursor.order}.`)
+    if (cursor.sort !== sort) refuseAs("bad_request", said`cursor was issued for sort=${cursor.sort}.`)
   }
   const page: Page = {
     limit: limit ?? limitBounds.default,
@@ -54,7 +55,7 @@ function refuseReversedRanges(values: Record<string, unknown>): void {
     const other = name.replace(/since$/, "until").replace(/Since$/, "Until")
     const end = values[other]
     if (other !== name && start instanceof Date && end instanceof Date && start > end) {
-      refuseAs("bad_request", `${name} must not be later than ${other}.`)
+      refuseAs("bad_request", said`${name} must not be later than ${other}.`)
     }
   }
 }
@@ -67,7 +68,8 @@ function isPosition({ value, id }: Position, { shape }: z.ZodObject, sort: strin
 /** @throws Refusal 400 that names an unknown, repeated or invalid parameter */
 export function parseParameters(search: string, parameters: Parameters): Record<string, unknown> {
   const entries = [...new URLSearchParams(search)]
-  if (entries.length > maxParameters) refuseAs("bad_request", `A query can have at most ${maxParameters} parameters.`)
+  if (entries.length > maxParameters)
+    refuseAs("bad_request", said`A query can have at most ${maxParameters} parameters.`)
   const values = new Map<string, unknown>()
   for (const [name, text] of entries) {
     const schema = Object.hasOwn(parameters, name) ? parameters[name] : undefined
@@ -75,10 +77,10 @@ export function parseParameters(search: string, parameters: Parameters): Record<
       const accepted = Object.keys(parameters).join(", ")
       refuseAs(
         "bad_request",
-        `Unknown parameter ${quote(name)}. ${accepted ? `Accepted: ${accepted}.` : "None are accepted."}`,
+        said`Unknown parameter ${quote(name)}. ${ours(accepted ? `Accepted: ${accepted}.` : "None are accepted.")}`,
       )
     }
-    if (values.has(name)) refuseAs("bad_request", `${name} is given more than once.`)
+    if (values.has(name)) refuseAs("bad_request", said`${name} is given more than once.`)
     values.set(name, parseValue(name, text, schema))
   }
   return Object.fromEntries(values)
@@ -87,23 +89,26 @@ export function parseParameters(search: string, parameters: Parameters): Record<
 /** @throws Refusal 400 that states the accepted values */
 export function parseValue(name: string, text: string, schema: z.ZodType): unknown {
   // Percent-encoded bytes that are not UTF-8 arrive as U+FFFD.
-  if (!isStorable(text) || text.includes("\uFFFD")) refuseAs("bad_request", `${name} is not valid UTF-8 text.`)
+  if (!isStorable(text) || text.includes("\uFFFD")) refuseAs("bad_request", said`${name} is not valid UTF-8 text.`)
   const parsed = schema.safeParse(text)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  return refuseAs("bad_request", `${name} ${issue ? expectation(issue) : "is invalid"}, got ${quote(text)}.`)
+  return refuseAs(
+    "bad_request",
+    said`${name} ${issue ? expectation(issue, text) : ours("is invalid")}, got ${quote(text)}.`,
+  )
 }
 
-export function expectation(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`
-  if (issue.code === "invalid_format" && issue.format === "uuid") return "must be a UUID"
-  return issue.message
+/** @param value the part of the input that the issue is about */
+export function expectation(issue: z.core.$ZodIssue, value: unknown): Said {
+  if (issue.code === "invalid_value") return said`must be one of ${ours(issue.values.join(", "))}`
+  if (issue.code === "invalid_format" && issue.format === "uuid") return said`must be a UUID`
+  return saidAbout(value, issue.message)
 }
 
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
 
 /** Masks API keys. */
-function quote(text: string): string {
-  const shown = text.replaceAll(apiKey, `${product.slug}_…`)
-  return JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)
+function quote(text: string): Said {
+  return quoted(text, text.replaceAll(apiKey, `${product.slug}_…`))
 }

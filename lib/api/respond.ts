@@ -6,11 +6,13 @@ import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { TooManyWaiting } from "@/lib/platform/queues/turns"
 import { clientAddress, wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { log } from "@/lib/platform/telemetry/log"
-import { requestIdFrom } from "@/lib/platform/telemetry/request-id"
+import { requestIdAt, requestIdFrom } from "@/lib/platform/telemetry/request-id"
 import { traced } from "@/lib/platform/telemetry/tracing"
+import type { noRoute } from "@/lib/request-log/lists"
 import { logRequest } from "@/lib/request-log/write"
 import { errorEnvelope } from "./envelope"
 import { Refusal } from "./errors"
+import { ours, said } from "./said"
 
 /** Names are in lower case. Not a Headers object, which is much slower to fill and read. */
 type ResponseHeaders = Record<string, string>
@@ -20,6 +22,8 @@ export type Draft = {
   status?: number
   key?: { id: string; owner_id: string; long_ended: boolean } | undefined
   code?: string
+  /** As the request log keeps it. */
+  message?: string | undefined
   rows?: number
   credits?: number
   runId?: string
@@ -38,19 +42,18 @@ export type StreamedBody = {
 
 export type Ending = { rows: number; code?: string }
 
-export const noRoute = "none"
-
 /** A body of `null` is a 204. Headers that `work` adds to the draft are on an error response, too. */
 export async function respond(
   request: Request,
   work: (draft: Draft, url: URL) => Promise<Body>,
   label?: typeof noRoute,
 ): Promise<Response> {
-  const start = performance.now()
+  const [start, arrivedAt] = [performance.now(), Date.now()]
   const url = new URL(request.url)
   // Next also accepts an encoded path and a slash at its end.
   const route = label ?? decodeURIComponent(url.pathname).replace(/\/$/, "")
-  const requestId = requestIdFrom(request.headers.get("x-request-id"))
+  const id = requestIdAt(arrivedAt)
+  const requestId = requestIdFrom(request.headers.get("x-request-id"), id)
   const draft: Draft = {
     headers: {
       "content-type": "application/json",
@@ -63,7 +66,12 @@ export async function respond(
   const response = await traced(request, route, () => responseOf(draft, requestId, () => work(draft, url)))
   if (!isOfApi(label ? url.pathname : route)) return response
   const record = (ending: Partial<Ending> = {}) =>
-    recordResponse(request, route, response.status, requestId, performance.now() - start, { ...draft, ...ending })
+    recordResponse(
+      request,
+      response.status,
+      { id, requestId, arrivedAt, route, ms: performance.now() - start },
+      { ...draft, ...ending },
+    )
   // The rows and the time of a stream are known when it has ended.
   if (draft.ended) draft.ended.then(record)
   else await record()
@@ -72,34 +80,39 @@ export async function respond(
 
 /** @returns during a shutdown, a promise that the response waits for */
 function recordResponse(
-  request: Request,
-  route: string,
+  { method, headers }: Request,
   status: number,
-  requestId: string,
-  ms: number,
-  draft: Draft,
+  {
+    id,
+    requestId,
+    arrivedAt,
+    route,
+    ms,
+  }: { id: string; requestId: string; arrivedAt: number; route: string; ms: number },
+  { key, code, message, runId, rows = 0, credits = 0, parameters = [] }: Draft,
 ): Promise<void> | undefined {
-  const { method, headers } = request
-  const { key, code, runId, rows = 0, credits = 0, parameters = [] } = draft
   const client = key ? undefined : clientAddress(headers)
   const run = key && runId && status === 200 ? { id: runId, accountId: key.owner_id, credits } : undefined
   recordRequest({ requestId, keyId: key?.id, client, method, route, status, code, run, ms })
   if (!key) return undefined
   const entry = {
+    id,
     keyId: key.id,
     userId: key.owner_id,
-    createdAt: new Date(Date.now() - ms),
+    createdAt: new Date(arrivedAt),
     method,
     route,
     status,
     code,
+    message,
     ms,
     rows: status < 400 && method !== "HEAD" ? rows : 0,
     credits,
     address: wholeClientAddress(headers),
     userAgent: headers.get("user-agent"),
     parameters,
-    requestId,
+    requestId: requestId === id ? undefined : requestId,
+    runId,
   }
   return logRequest(entry, !key.long_ended)
 }
@@ -116,6 +129,7 @@ async function responseOf(draft: Draft, requestId: string, work: () => Promise<B
   } catch (error) {
     const refusal = refusalFor(error, requestId)
     draft.code = refusal.code
+    draft.message = refusal.kept
     setAll(draft.headers, refusal.headers)
     return createResponse(refusal.status, draft.headers, errorEnvelope(refusal.code, refusal.message))
   }
@@ -139,19 +153,17 @@ function createResponse(
 
 export function refusalFor(error: unknown, requestId: string): Refusal {
   if (error instanceof Refusal) return error
-  if (error instanceof TooManyWaiting) return new Refusal(429, "rate_limited", error.message, { "Retry-After": "2" })
+  if (error instanceof TooManyWaiting)
+    return new Refusal(429, "rate_limited", ours(error.message), { "Retry-After": "2" })
   const why = error instanceof Error ? error.stack : String(error)
   if (isDatabaseUnavailable(error)) {
     log().error({ requestId, why }, "service_unavailable")
-    const message = "The database is not responding. Try again in 2 seconds."
+    const message = said`The database is not responding. Try again in 2 seconds.`
     return new Refusal(503, "service_unavailable", message, { "Retry-After": "2" })
   }
   log().error({ requestId, why }, "internal")
-  return new Refusal(
-    500,
-    "internal",
-    `An unexpected error occurred. If it persists, report it with the request id ${requestId}.`,
-  )
+  const message = said`An unexpected error occurred. If it persists, report it with the request id ${requestId}.`
+  return new Refusal(500, "internal", message)
 }
 
 export function setAll(headers: ResponseHeaders, fields: Readonly<Record<string, string>>): void {

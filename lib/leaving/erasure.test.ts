@@ -83,7 +83,7 @@ async function books(id: string) {
     refunds: "SELECT * FROM refunds WHERE order_id IN (SELECT id FROM orders WHERE user_id = $1) ORDER BY id",
     runs: `SELECT id, user_id, key_id, state, reserved, cost, response_status, created_at, expires_at, ended_at, spending_id,
              key_hold FROM runs WHERE user_id = $1 ORDER BY id`,
-    requests: "SELECT * FROM key_requests WHERE user_id = $1 ORDER BY id",
+    requests: "SELECT to_jsonb(r) - 'message' AS row FROM key_requests r WHERE user_id = $1 ORDER BY id",
     usage: "SELECT * FROM key_usage WHERE user_id = $1 ORDER BY id",
     reach: `SELECT key_id, route, sum(requests), sum(refused), sum(rows), min(first_at), max(last_at) FROM key_reach
       WHERE key_id IN (SELECT id FROM api_keys WHERE user_id = $1) GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -320,6 +320,11 @@ test.each(["emails", "address_changes", "runs", "key_reach", "users"])(
     ])
   },
 )
+
+test("messages of an account whose deletion has not started cannot be removed from the log", async () => {
+  const { user } = await createLeaver()
+  await expect(pool().query("SELECT erase_request_messages($1)", [user.id])).rejects.toThrow("has not started")
+})
 
 test("more rows than a batch are erased", async () => {
   const leaver = await createLeaver()

@@ -264,7 +264,8 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
   key_requests: {
     rows: ofUser,
     file: { name: "requests", about: "the requests with your keys, as long as they are kept" },
-    erasure: "columns",
+    // Servers may not change the log.
+    erasure: { statement: "SELECT FROM erase_request_messages($1::uuid) erased WHERE erased > 0" },
     columns: {
       id: [own, id],
       key_id: [own, id],
@@ -281,6 +282,9 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       user_agent: [own, kept("As the address: it is dropped after REQUEST_LOG_DAYS.")],
       parameters: [own, choice],
       request_id: [own, kept("As the address: it is dropped after REQUEST_LOG_DAYS.")],
+      run_id: [own, id],
+      // It can contain names that the client sent.
+      message: [own, sql("NULL")],
     },
   },
   key_request_changes: {

@@ -1,10 +1,18 @@
 import { z } from "zod"
 import { usageDays } from "@/lib/keys/choices"
 import { dailyTotal, totalFrom } from "@/lib/platform/postgres/daily-sums"
-import { columnName, findIn, type Page, type Range, type Selection } from "@/lib/platform/postgres/page"
+import {
+  Between,
+  columnName,
+  equals,
+  findIn,
+  type Page,
+  type Range,
+  type Selection,
+} from "@/lib/platform/postgres/page"
 import { countedSums, foldBeforeReading } from "@/lib/platform/postgres/request-sums"
 import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
-import { integer } from "@/lib/platform/schemas/integer"
+import { isRequestId, timeOfRequestId } from "@/lib/platform/telemetry/request-id"
 import { firstLoggedDay } from "./retention"
 import { failuresPerMinute } from "./write"
 
@@ -16,7 +24,7 @@ export const requestRow = z.object({
   userId: id.describe("The owner of the key"),
   createdAt: timestamp.describe("When the request arrived; kept for 30 days by default"),
   method: z.string(),
-  route: z.string().describe("The path of the endpoint"),
+  route: z.string().describe("The path of the endpoint, or none for a path without one"),
   status: z.int(),
   code: z.string().nullable().describe("The code of an error"),
   ms: count.describe("Milliseconds until the response"),
@@ -25,15 +33,55 @@ export const requestRow = z.object({
   address: z.string().nullable().describe("The client's network address"),
   userAgent: untrustedText.nullable().describe("As the client sent it, shortened, with API keys masked"),
   parameters: z.array(z.string()).describe("The names of the endpoint's parameters in the query"),
+  requestId: untrustedText.describe("The response's X-Request-Id: the id, unless the client sent another one"),
+  runId: id.nullable().describe("The run of a metered call"),
+  message: untrustedText
+    .nullable()
+    .describe("The message of an error, in which values that the client sent are replaced"),
 })
 
-type Request = z.input<typeof requestRow>
+export type Request = z.output<typeof requestRow>
+
+type Row = z.input<typeof requestRow>
+type Where = Partial<Omit<Row, "status" | "requestId">> & {
+  status?: number | Between
+  requestId?: string | readonly string[]
+}
+
+/** The route of a request for a path without an endpoint, which clients can choose. */
+export const noRoute = "none"
 
 const route = z
   .string()
-  .regex(/^\/api\/v1(\/[\w.-]{1,40}){1,6}$/, "must be the path of an endpoint, such as /api/v1/me")
+  .regex(/^(none|\/api\/v1(\/[\w.-]{1,40}){1,6})$/, "must be the path of an endpoint, such as /api/v1/me, or none")
 
-export const requestFilters = { keyId: id, route, status: integer(100, 599) }
+export const statusGroups = {
+  succeeded: new Between(100, 399),
+  failed: new Between(400, 599),
+  "4xx": new Between(400, 499),
+  "5xx": new Between(500, 599),
+} as const
+
+const isGroup = (text: string): text is keyof typeof statusGroups => Object.hasOwn(statusGroups, text)
+
+const groupNames = Object.keys(statusGroups)
+
+const status = z
+  .string()
+  .regex(
+    new RegExp(`^([1-5]\\d\\d|${groupNames.join("|")})$`),
+    `must be an integer from 100 to 599, or one of ${groupNames.join(", ")}`,
+  )
+  .transform((text) => (isGroup(text) ? statusGroups[text] : Number(text)))
+  .describe(`A status, or ${groupNames.join(", ")}`)
+
+const requestId = z
+  .string()
+  .regex(/^[\w-]{8,64}$/, "must be the X-Request-Id of a response")
+  .refine(isRequestId, "must be the X-Request-Id of a response, and never a key")
+  .describe("The X-Request-Id of a response")
+
+export const requestFilters = { keyId: id, route, status, requestId }
 
 const daily = dailyTotal("key_requests")
 const hourly = totalFrom({
@@ -44,13 +92,22 @@ const hourly = totalFrom({
   startOf: (time) => `date_trunc('hour', ${time}::timestamptz, 'UTC')`,
 })
 
-const requests = findIn({
+const requests = findIn<typeof requestRow, Where>({
   table: "key_requests",
   row: requestRow,
-  columns: { address: "host(address)" },
+  columns: { address: "host(address)", requestId: "coalesce(request_id, id::text)" },
+  conditions: {
+    // Its three texts are an id that the client chose; and an id with its time, of the server.
+    requestId: (texts) => {
+      const text = (index: number) => `(${texts}::text[])[${index}]`
+      return `(request_id = ${text(1)} OR (created_at = to_timestamp(${text(3)}::float8 / 1000) AND id = ${text(2)}::uuid))`
+    },
+  },
   total: (where, range, bind) => {
+    // Few rows, which are counted.
+    if (where.id || where.requestId) return undefined
     if (!where.keyId && !where.userId) return daily(where, range, bind)
-    const conditions = Object.entries(where).map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
+    const conditions = Object.entries(where).map(([field, value]) => equals(columnName(field), value, bind))
     return hourly(conditions, where, range, bind)
   },
 })
@@ -61,14 +118,42 @@ export const findRequests = {
 }
 
 function ofKeptDays<Selected extends Range, Result>(
-  read: (where: Partial<Request>, selected: Selected) => Promise<Result>,
+  read: (where: Where, selected: Selected) => Promise<Result>,
   none: Result,
 ) {
-  return async (where: Partial<Request>, selected: Selected): Promise<Result> => {
+  return async (where: Where, selected: Selected): Promise<Result> => {
     const first = firstLoggedDay()
     if (selected.until && selected.until < first) return none
-    return read(where, { ...selected, since: selected.since && selected.since > first ? selected.since : first })
+    const since = selected.since && selected.since > first ? selected.since : first
+    return read(where.requestId ? { ...where, requestId: textsOf(String(where.requestId)) } : where, {
+      ...selected,
+      since,
+    })
   }
+}
+
+function textsOf(requestId: string): string[] {
+  const time = timeOfRequestId(requestId)
+  return [requestId, ...(time ? [requestId, String(time.getTime())] : [])]
+}
+
+/** By the X-Request-Id of its response, or by its id: of several with an id that the client chose, the newest. */
+export async function findRequest(id: string, where: Pick<Where, "userId"> = {}): Promise<Request | undefined> {
+  if (!isRequestId(id)) return undefined
+  const page = { limit: 1, offset: 0, order: "desc" } as const
+  const time = timeOfRequestId(id)
+  const { rows: own } = time
+    ? await findRequests.page({ ...where, id }, { ...page, since: time, until: time })
+    : { rows: [] }
+  const [found] = own.length > 0 ? own : (await findRequests.page({ ...where, requestId: id }, page)).rows
+  return found && requestRow.parse(found)
+}
+
+export type RequestList = "/account/requests" | "/admin/requests"
+
+/** The page of a request. An id without a time is of an earlier build, whose rows are found by the id of their response. */
+export function requestPage(list: RequestList, { id, requestId }: Pick<Request, "id" | "requestId">): string {
+  return `${list}/${timeOfRequestId(id) ? id : requestId}`
 }
 
 export const usageUnit = z.enum(["hour", "day"])

@@ -40,6 +40,7 @@ export type Failure = {
   code: string | null
   count: number
   lastId: string
+  lastRequestId: string
   lastAt: Date
   lastAddress: string | null
 }
@@ -52,6 +53,7 @@ const failures = {
   text: `
     SELECT method, route, status, code, count(*)::int AS count, max(created_at) AS "lastAt",
            (array_agg(id ORDER BY created_at DESC, id DESC))[1] AS "lastId",
+           (array_agg(coalesce(request_id, id::text) ORDER BY created_at DESC, id DESC))[1] AS "lastRequestId",
            (array_agg(host(address) ORDER BY created_at DESC))[1] AS "lastAddress"
     FROM (
       SELECT * FROM key_requests WHERE key_id = $1 AND status >= 400 AND created_at >= $2

@@ -4,13 +4,14 @@ import { Pool } from "pg"
 import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { foldDailyChanges } from "@/lib/platform/postgres/daily-sums"
+import { Between } from "@/lib/platform/postgres/page"
 import { pool } from "@/lib/platform/postgres/pool"
 import { countedSums, countedUsage, foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { ownerPool } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
 import { countRequests } from "./key-activity"
-import { findRequests, findUsage } from "./lists"
+import { findRequests, findUsage, statusGroups } from "./lists"
 import { dropOldRequests, firstLoggedDay } from "./retention"
 import { type Entry, writeEntries } from "./write"
 
@@ -144,6 +145,10 @@ async function compare(written: readonly Entry[]): Promise<void> {
     {},
     { status: 200 },
     { status: 403, route: routes[1] },
+    { status: statusGroups.failed },
+    { status: statusGroups.succeeded, route: routes[0] },
+    { keyId: keys[0]?.keyId, status: statusGroups["4xx"] },
+    { userId: owners[1], status: statusGroups["5xx"] },
     { keyId: keys[0]?.keyId },
     { userId: owners[0], route: routes[0] },
     { keyId: keys[1]?.keyId, status: 200, route: routes[2] },
@@ -154,7 +159,7 @@ async function compare(written: readonly Entry[]): Promise<void> {
         (row) =>
           (!range.since || row.createdAt >= range.since) &&
           (!range.until || row.createdAt <= range.until) &&
-          Object.entries(where).every(([field, value]) => row[field as keyof Entry] === value),
+          Object.entries(where).every(([field, value]) => isEqual(row[field as keyof Entry], value)),
       )
       const page = { limit: 500, offset: 0, order: "desc", ...range } as const
       const found = await findRequests.page(where as object, page)
@@ -182,6 +187,11 @@ async function compare(written: readonly Entry[]): Promise<void> {
   for (const { keyId } of keys) {
     expect(await countRequests(keyId)).toBe(written.filter((row) => row.keyId === keyId).length)
   }
+}
+
+function isEqual(value: unknown, filter: unknown): boolean {
+  if (!(filter instanceof Between)) return value === filter
+  return typeof value === "number" && value >= filter.first && value <= filter.last
 }
 
 function totalsOf(written: readonly Entry[]) {

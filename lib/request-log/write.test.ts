@@ -1,23 +1,34 @@
+import { randomInt, randomUUID } from "node:crypto"
 import { expect, test, vi } from "vitest"
 import { GET as readAllOrders } from "@/app/api/v1/admin/orders/route"
-import { GET as readOrders } from "@/app/api/v1/me/orders/route"
+import { endpoints } from "@/app/api/v1/endpoints"
+import * as readOrdersBy from "@/app/api/v1/me/orders/route"
 import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
+import { nothing } from "@/lib/api/methods"
+import { notKept } from "@/lib/api/said"
 import { usageDays } from "@/lib/keys/choices"
 import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
 import { metrics } from "@/lib/platform/telemetry/metrics"
+import { requestIdAt, timeOfRequestId } from "@/lib/platform/telemetry/request-id"
 import { singletons } from "@/lib/singleton"
 import type { Surface } from "@/lib/surfaces"
 import { createKey, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { waitingForLocks } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
+import { isLong } from "@/tests/support/sample"
 import { work } from "@/tests/support/work"
-import { drainRequestLog, logRequest } from "./write"
+import { findRequest, findRequests } from "./lists"
+import { drainRequestLog, type Entry, logRequest } from "./write"
+
+const { GET: readOrders } = readOrdersBy
 
 type Route = (request: Request) => Promise<Response>
+
+type Send = (route: Route, path: string, init?: RequestInit) => Promise<Response>
 
 async function caller(surface: Surface, overrides: Partial<Parameters<typeof createKey>[0]> = {}) {
   const user = await createUser({ role: surface === "admin" ? "owner" : "member" })
@@ -36,6 +47,11 @@ async function usageOf(keyId: string | { in: string[] }, unit: "day" | "hour") {
   await drainRequestLog()
   await foldRequestSums()
   return db().keyUsage.findMany({ where: { keyId, unit } })
+}
+
+async function writeLogged(entry: Entry): Promise<void> {
+  logRequest(entry)
+  await drainRequestLog()
 }
 
 async function logged(keyId: string) {
@@ -63,6 +79,8 @@ test("a request is logged with its endpoint, outcome and parameter names, and ne
     address: null,
     parameters: ["limit", "since"],
     requestId: "from-the-client",
+    message: null,
+    runId: null,
   })
   expect(entry?.userAgent).toMatch(/^agent \[key\] \u0085line\u00ADtwo x+$/)
   expect(entry?.userAgent).toHaveLength(200)
@@ -102,6 +120,149 @@ test("a metered call is logged with its charge, and its replay with none", async
   const entries = await logged(key.id)
   expect(data.cost).toBeGreaterThan(0)
   expect(entries.map(({ credits }) => credits)).toEqual([data.cost, 0])
+  expect(entries.map(({ runId }) => runId)).toEqual([data.id, data.id])
+})
+
+test("the server's id of a response is the id of its row, whose time it begins with", async () => {
+  const { key, send } = await caller("user")
+  const response = await send(readAccount, "/api/v1/me")
+  const [row] = await logged(key.id)
+  expect(row).toMatchObject({ id: response.headers.get("x-request-id"), requestId: null })
+  expect(timeOfRequestId(row?.id ?? "")).toEqual(row?.createdAt)
+  expect(await findRequest(row?.id ?? "")).toMatchObject({ id: row?.id, requestId: row?.id })
+})
+
+test("a request is found by the id that its client chose, by the one that the log gave it, and by its owner only", async () => {
+  const { user, key, send } = await caller("user")
+  const chosen = [`order-${key.id}`, requestIdAt(Date.now() - 1_000)]
+  for (const id of chosen) await send(readAccount, "/api/v1/me", { headers: { "x-request-id": id } })
+  const rows = await logged(key.id)
+  const where = { userId: user.id }
+  for (const [index, id] of chosen.entries()) {
+    const found = { id: rows[index]?.id, requestId: id }
+    expect(await findRequest(id)).toMatchObject(found)
+    expect(await findRequest(rows[index]?.id ?? "", where)).toMatchObject(found)
+    expect(await findRequest(id, { userId: randomUUID() })).toBeUndefined()
+    expect(await findRequest(rows[index]?.id ?? "", { userId: randomUUID() })).toBeUndefined()
+    expect((await findRequests.page({ ...where, requestId: id }, { limit: 5, offset: 0, order: "desc" })).total).toBe(1)
+  }
+  for (const id of ["", "no such id", requestIdAt(Date.now()), randomUUID()]) {
+    expect(await findRequest(id)).toBeUndefined()
+  }
+})
+
+test("the message of an error is kept without what its client sent, except names", async () => {
+  const { key, send } = await caller("user")
+  await send(readOrders, "/api/v1/me/orders?colour=red")
+  await send(readOrders, "/api/v1/me/orders?limit=ann@example.com")
+  await send(readOrders, "/api/v1/me/orders?ann@example.com=1")
+  const messages = (await logged(key.id)).map(({ message }) => message?.replace(/ Accepted: .*/, ""))
+  expect(messages).toEqual([
+    'Unknown parameter "colour".',
+    "limit must be an integer from 1 to 500, got (not kept).",
+    "Unknown parameter (not kept).",
+  ])
+})
+
+test("a long message is shortened", async () => {
+  const { key } = await caller("user")
+  await writeLogged(requestWith(key, { createdAt: new Date(), status: 400, message: `${"é".repeat(2_000)}\0` }))
+  expect((await logged(key.id))[0]?.message).toBe("é".repeat(500))
+})
+
+/** Everything that a client should not find in the log: keys, addresses, tokens and sentences. */
+const planted = {
+  key: newSecret("user"),
+  email: `planted.${randomUUID().slice(0, 8)}@example.com`,
+  token: `planted${randomUUID().replaceAll("-", "")}`,
+  sentence: `planted words of ${randomUUID()}`,
+  number: String(randomInt(10 ** 12, 10 ** 13)),
+}
+
+test("keys, addresses, tokens and sentences in any place of a request are nowhere in the log", async () => {
+  const texts = Object.values(planted)
+  // In the short form each place has one of the texts.
+  let place = 0
+  const textsHere = () => (isLong ? texts : [texts[place++ % texts.length] ?? ""])
+  const keyIds: string[] = []
+  const as = async (surface: Surface) => {
+    const { user, key, send } = await caller(surface)
+    await grantCredits(user.id, 1_000)
+    keyIds.push(key.id)
+    return send
+  }
+  for (const { surface, path, routes, parameters, metered } of await endpoints()) {
+    const method = metered ? "POST" : "GET"
+    const searches = (text: string) => [`${text}=1`, `limit=1&limit=${text}`, `since=${text}&until=${text}`]
+    const each = [...Object.keys(parameters).map((name) => (text: string) => [`${name}=${text}`]), searches]
+    for (const write of each) {
+      for (const text of textsHere().map(encodeURIComponent)) {
+        const send = await as(surface)
+        for (const search of write(text)) await send(routes[method], `${path}?${search}`, { method })
+        await send(routes.DELETE, `${path}?${text}`, { method: "DELETE" })
+        await send(nothing.GET, `${path}/${text}`)
+      }
+    }
+  }
+  const headers = { "content-type": "application/json" }
+  for (const text of texts) {
+    const send = await as("user")
+    const values = [text, { [text]: 1 }, { text: 1, [text]: 2 }, { text: { [text]: [text] } }, [text], { text: [text] }]
+    const bodies = [...values.map((value) => JSON.stringify(value)), `{"${text}":1,"${text}":2}`, text]
+    for (const body of bodies) await send(run, work.path, { method: "POST", headers, body })
+    for (const name of ["idempotency-key", "content-type", "content-encoding", "accept"]) {
+      await send(run, work.path, { method: "POST", headers: { ...headers, [name]: text }, body: work.body })
+    }
+    await send(readOrders, "/api/v1/me/orders", { headers: { accept: text, "x-request-id": "planted-id" } })
+  }
+  await drainRequestLog()
+  const kept = await db().keyRequest.count({ where: { keyId: { in: keyIds }, message: { contains: notKept } } })
+  expect(kept).toBeGreaterThan(100)
+  const tables = ["key_requests", "key_request_changes", "key_request_sums", "key_reach", "daily_sums", "daily_changes"]
+  for (const table of tables) {
+    const { rows } = await ownerPool().query(`SELECT lower(string_agg(t::text, ' ')) AS text FROM ${table} t`)
+    for (const text of texts) expect(rows[0].text?.includes(text.toLowerCase()), `${table}: ${text}`).not.toBe(true)
+  }
+})
+
+test.each([
+  [
+    "a path that does not exist",
+    (send: Send) => send(nothing.GET, "/api/v1/me/order"),
+    "none",
+    404,
+    "There is nothing at /api/v1/me/order.",
+  ],
+  [
+    "a method that does not exist",
+    (send: Send) => send(readOrdersBy.DELETE, "/api/v1/me/orders", { method: "DELETE" }),
+    "/api/v1/me/orders",
+    405,
+    "DELETE is not available here. Allowed: GET, HEAD, OPTIONS.",
+  ],
+])("a request with a key for %s counts for its limit, and is logged", async (_what, act, route, status, message) => {
+  const { key, send } = await caller("user", { requestsPerMinute: 1 })
+  const response = await act(send)
+  expect([response.status, response.headers.get("ratelimit-policy")]).toEqual([status, '"default";q=1;w=60'])
+  expect((await act(send)).status).toBe(429)
+  const code = status === 404 ? "not_found" : "method_not_allowed"
+  expect(await logged(key.id)).toMatchObject([
+    { id: response.headers.get("x-request-id"), route, status, code, message },
+    { route, status: 429, code: "rate_limited" },
+  ])
+})
+
+test("without a key, and with text that is none, a path that does not exist is not found, and with an ended key it is unauthorized", async () => {
+  const at = (headers: HeadersInit, path = "/api/v1/me/order") =>
+    nothing.GET(new Request(`http://localhost:3000${path}`, { headers }))
+  const { key, secret, send } = await caller("user", { revokedAt: new Date() })
+  expect((await at({})).status).toBe(404)
+  expect((await at({ "x-api-key": "none" })).status).toBe(404)
+  expect((await at({ "x-api-key": secret, authorization: `Bearer ${newSecret("user")}` })).status).toBe(404)
+  expect((await at({ "x-api-key": secret }, "/api/order")).status).toBe(404)
+  expect((await at({ "x-api-key": newSecret("user") })).status).toBe(401)
+  expect((await send(nothing.GET, "/api/v1/me/order")).status).toBe(401)
+  expect(await logged(key.id)).toMatchObject([{ route: "none", status: 401 }])
 })
 
 test.each([
@@ -143,8 +304,8 @@ test.each([
     const user = of === "an account" ? account : await createUser()
     const { key } = await createKey({ user, surface: "user", revokedAt: new Date() })
     keyId.in.push(key.id)
-    const failed = requestWith(key, { createdAt: new Date(), status: 401, address: address(number) })
-    for (let i = 0; i < 100; i++) logRequest(failed)
+    const failed = () => requestWith(key, { createdAt: new Date(), status: 401, address: address(number) })
+    for (let i = 0; i < 100; i++) logRequest(failed())
   }
   const usage = await usageOf(keyId, "day")
   const sum = (of: "requests" | "unlogged") => usage.reduce((all, day) => all + Number(day[of]), 0)
@@ -216,13 +377,13 @@ const fakeTimeouts = { toFake: ["setTimeout", "clearTimeout"] } satisfies Parame
 
 test("while the log is locked, no response waits, 10,000 requests are held, and further ones are counted", async () => {
   const { key } = await caller("user")
-  const request = requestWith(key, { createdAt: new Date() })
+  const request = () => requestWith(key, { createdAt: new Date() })
   const unlogged = async () => (await metrics().unlogged.get()).values[0]?.value ?? 0
   const before = await unlogged()
   await whileLocked(async () => {
-    expect(logRequest(request)).toBeUndefined()
+    expect(logRequest(request())).toBeUndefined()
     await expect.poll(waitingForLocks).toBe(1)
-    const waited = Array.from({ length: 10_049 }, () => logRequest(request)).filter(Boolean)
+    const waited = Array.from({ length: 10_049 }, () => logRequest(request())).filter(Boolean)
     expect(waited).toEqual([])
   })
   await expect.poll(() => usageOf(key.id, "hour")).toMatchObject([{ requests: 10_000n, unlogged: 50n }])

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto"
 import { Pool } from "pg"
 import { env } from "@/lib/env"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
@@ -14,7 +13,9 @@ import { anyPrefix } from "@/lib/surfaces"
 // The log of requests with keys. Entries wait in memory and are written in batches over a connection of their own, so a
 // slow, full or unreachable database never delays or fails a response. Lost entries are counted per key and hour.
 
-export type LoggedRequest = {
+export type Entry = {
+  /** A UUIDv7 of `createdAt`, so that the primary key finds it. */
+  id: string
   keyId: string
   userId: string
   createdAt: Date
@@ -23,6 +24,8 @@ export type LoggedRequest = {
   route: string
   status: number
   code: string | undefined
+  /** Without text of the client, except names: see lib/api/said.ts. */
+  message?: string | undefined
   ms: number
   rows: number
   credits: number
@@ -31,13 +34,12 @@ export type LoggedRequest = {
   userAgent: string | null
   /** Names, not values, of the parameters that the endpoint declares. */
   parameters: readonly string[]
-  /** Clients can choose it. */
-  requestId: string
+  /** If the client chose it; otherwise it is the id. */
+  requestId?: string | undefined
+  runId?: string | undefined
 }
 
-export type Entry = LoggedRequest & { id: string }
-
-/** Bounds the memory: an entry takes about half a kilobyte. */
+/** Bounds the memory: an entry takes about half a kilobyte, and with a message one. */
 const maxWaiting = 10_000
 
 const batch = 5_000
@@ -54,7 +56,7 @@ export const logApplication = "request log"
 type State = {
   waiting: Entry[]
   unlogged: Map<string, number>
-  isFailureLogged: (request: LoggedRequest) => boolean
+  isFailureLogged: (request: Entry) => boolean
   writing?: Promise<void> | undefined
   timer?: NodeJS.Timeout | undefined
   isDraining: boolean
@@ -78,7 +80,7 @@ function state(): State {
  * @param isKept `false` only counts the request: see lib/request-log/retention.ts
  * @returns during a shutdown, a promise that the response waits for
  */
-export function logRequest(request: LoggedRequest, isKept = true): Promise<void> | undefined {
+export function logRequest(request: Entry, isKept = true): Promise<void> | undefined {
   if (env().REQUEST_LOG_DAYS === 0) return undefined
   const { waiting, isFailureLogged, isDraining } = state()
   const isLogged = isKept && waiting.length < maxWaiting && (request.status < 400 || isFailureLogged(request))
@@ -105,7 +107,7 @@ async function drain(): Promise<void> {
   clearTimeout(timer)
 }
 
-function countUnlogged({ keyId, userId, createdAt }: LoggedRequest): void {
+function countUnlogged({ keyId, userId, createdAt }: Entry): void {
   const { unlogged } = state()
   const hour = `${createdAt.toISOString().slice(0, 13)}:00Z`
   const place = [keyId, userId, hour].join(" ")
@@ -161,10 +163,10 @@ export async function writeEntries(database: Pool, entries: readonly Entry[]): P
   // An id that exists was written by an attempt whose response was lost.
   await database.query(
     `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, code, ms, rows, credits, address,
-       user_agent, parameters, request_id)
+       user_agent, parameters, request_id, run_id, message)
      SELECT * FROM json_to_recordset($1) AS entry (id uuid, "keyId" uuid, "userId" uuid, "createdAt" timestamptz(3),
        method text, route text, status int, code text, ms int, rows int, credits int, address inet, "userAgent" text,
-       parameters text[], "requestId" text)
+       parameters text[], "requestId" text, "runId" uuid, message text)
      ON CONFLICT DO NOTHING`,
     [JSON.stringify(entries)],
   )
@@ -182,11 +184,17 @@ async function addUnlogged(place: string, n: number): Promise<void> {
 
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
 const maxUserAgent = 200
+const maxMessage = 500
 
-/** The texts are copies: a slice of a header would keep the whole header in memory. */
-function entryOf({ address, userAgent, requestId, ...request }: LoggedRequest): Entry {
-  const copied = { address: address && copyOf(address), userAgent: masked(userAgent), requestId: copyOf(requestId) }
-  return { ...request, ...copied, id: randomUUID(), ms: Math.round(request.ms) }
+/** The texts are copies: a slice of a header or a body would keep all of it in memory. */
+function entryOf({ address, userAgent, requestId, message, ...request }: Entry): Entry {
+  const copied = {
+    address: address && copyOf(address),
+    userAgent: masked(userAgent),
+    requestId: requestId && copyOf(requestId),
+    message: message && copyOf(message.slice(0, maxMessage).replaceAll("\0", "")),
+  }
+  return { ...request, ...copied, ms: Math.round(request.ms) }
 }
 
 /** Masks API keys. HTTP allows neither line breaks nor NUL. */

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { holds, type Role, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { requestIdAt } from "@/lib/platform/telemetry/request-id"
 import { writeEntries } from "@/lib/request-log/write"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { withoutText, yourTables } from "@/prisma/your-rows"
@@ -69,6 +70,8 @@ const shown: Record<string, string> = {
   "key_requests.code": "owner admin analyst",
   "key_requests.user_agent": "owner admin analyst",
   "key_requests.parameters": "owner admin analyst",
+  "key_requests.request_id": "owner admin analyst",
+  "key_requests.message": "owner admin analyst",
   "key_reach.route": "owner admin analyst",
   "key_reach.address": "owner admin analyst",
   "emails.to": "owner admin analyst support",
@@ -165,14 +168,25 @@ async function createMarked() {
   const named = { name: m("api_keys.name"), allowedCidrs: [m("api_keys.allowed_cidrs")] }
   const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })
   const { key: admin } = await createKey({ user, surface: "admin", ...named })
+  const now = Date.now()
   const logged = {
-    ...{ id: randomUUID(), keyId: own.id, userId, createdAt: new Date(), status: 500, ms: 1, rows: 1, credits: 1 },
+    ...{
+      id: requestIdAt(now),
+      keyId: own.id,
+      userId,
+      createdAt: new Date(now),
+      status: 500,
+      ms: 1,
+      rows: 1,
+      credits: 1,
+    },
     ...{ method: m("key_requests.method"), route: m("key_requests.route"), code: m("key_requests.code") },
     ...{
       address: undefined,
       userAgent: m("key_requests.user_agent"),
       parameters: [m("key_requests.parameters")],
       requestId: m("key_requests.request_id"),
+      message: m("key_requests.message"),
     },
   }
   await writeEntries(pool(), [logged])
@@ -241,6 +255,7 @@ async function createMarked() {
     userId,
     key: own.id,
     adminKey: admin.id,
+    request: logged.id,
     plan: plan.id,
     subscription: subscription.id,
     order: order.id,
@@ -317,12 +332,17 @@ function pagesFor(role: Role): string[] {
     )
 }
 
+function idIn(path: string): string | undefined {
+  if (path.includes("/requests/")) return other.ids.request
+  return path.includes("/api-keys/") ? other.ids.key : undefined
+}
+
 test.each(roleNames)("the console and the admin API show %s only the data of its permissions", async (role) => {
   const { page, payload, keyFor } = await viewerOf(role)
   const secret = await keyFor("admin")
   const seen: string[] = []
   for (const path of pagesFor(role)) {
-    const address = path.replace("[id]", path.includes("/api-keys/") ? other.ids.key : other.user.id)
+    const address = path.replace("[id]", idIn(path) ?? other.user.id)
     seen.push(...marksIn((await page(address)).text))
     // The page contains its payload.
     if (isLong) seen.push(...marksIn((await payload(address)).text))
@@ -346,6 +366,20 @@ test.each(roleNames)("the search of Ctrl K finds another account for %s only if 
   expect(JSON.parse(text)).toMatchObject(found)
 })
 
+test.each(["owner", "support", "member"] as const)(
+  "the search of Ctrl K finds another account's request for %s only if it reads the log",
+  async (role) => {
+    const { page } = await viewerOf(role)
+    for (const id of [other.ids.request, mark("key_requests.request_id")]) {
+      const { text } = await page(`/find?q=${id}`)
+      const found = JSON.parse(text).filter(({ group }: { group: string }) => group === "Requests")
+      const href = `/admin/requests/${other.ids.request}`
+      expect(found).toMatchObject(holds(role, "audit.read") ? [{ href }] : [])
+      expect((await page(`/account/requests/${id}`)).status).toBe(404)
+    }
+  },
+)
+
 test.each(["owner", "support"] as const)(
   "the page of an account and its form for credits show %s the balance only if it reads credits",
   async (role) => {
@@ -364,7 +398,10 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     const own = built.pages.filter((path) => !path.startsWith("/admin") && !path.startsWith("/_"))
     const seen: string[] = []
     const filledIn = own.map((page) =>
-      page.replace("[surface]", "user").replace("[token]", other.ids.token).replace("[id]", other.ids.key),
+      page
+        .replace("[surface]", "user")
+        .replace("[token]", other.ids.token)
+        .replace("[id]", String(idIn(page))),
     )
     const paths = [...filledIn, ...downloadsBelow("/api-keys"), ...ownLists]
     for (const [place, path] of paths.entries()) {
@@ -446,6 +483,7 @@ function searches(): string[] {
     orderId: [ids.order],
     runId: [ids.run],
     keyId: [ids.key],
+    requestId: [ids.request],
     targetId: [ids.userId],
     actorId: [ids.userId],
     revoke: [ids.key, ids.adminKey],

@@ -101,7 +101,9 @@ export async function builtActions(): Promise<BuiltAction[]> {
 
 /** The paths of all pages and routes of the build, with the names of dynamic segments as in `app`. */
 export async function builtPaths(): Promise<{ pages: string[]; routes: string[] }> {
-  const entries = Object.keys(await manifest<Record<string, string>>("app-paths-manifest"))
+  const all = Object.keys(await manifest<Record<string, string>>("app-paths-manifest"))
+  // A slot of a layout has no address of its own.
+  const entries = all.filter((entry) => !entry.includes("/@"))
   const ending = (kind: string) => entries.filter((entry) => entry.endsWith(`/${kind}`)).map(pathOf)
   return { pages: ending("page"), routes: ending("route") }
 }

@@ -5,6 +5,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { requestIdAt } from "@/lib/platform/telemetry/request-id"
 import type { Entry } from "@/lib/request-log/write"
 import type { Viewer } from "@/lib/sign-in/session-rows"
 import { encrypt } from "@/lib/sign-in/two-factor/encryption"
@@ -126,7 +127,7 @@ export function requestWith(
   overrides: Partial<Entry> & Pick<Entry, "createdAt">,
 ): Entry {
   return {
-    id: randomUUID(),
+    id: requestIdAt(overrides.createdAt.getTime()),
     keyId: key.id,
     userId: key.userId,
     method: "GET",
@@ -139,7 +140,6 @@ export function requestWith(
     address: "192.0.2.1",
     userAgent: "curl/8.0",
     parameters: [],
-    requestId: randomUUID(),
     ...overrides,
   }
 }

@@ -137,6 +137,8 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
     address: "198.51.100.77",
     userAgent: mark("key_requests.user_agent"),
     requestId: mark("key_requests.request_id"),
+    message: mark("key_requests.message"),
+    status: 400,
     createdAt: new Date(),
   }
   await writeEntries(

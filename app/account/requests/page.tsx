@@ -4,46 +4,46 @@ import { firstRequest } from "@/components/code/first-request"
 import { Count, Moment } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Outcome, Request, Sender } from "@/components/list/request-cells"
+import { Outcome, RequestLink, Sender, statusChoices } from "@/components/list/request-cells"
 import { PageFrame } from "@/components/page/page-frame"
+import { openSought } from "@/components/requests/open-sought"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { type NamedKey, ownKeys } from "@/lib/keys/data"
 import { visible } from "@/lib/platform/text/visible-text"
 import { keyVariable } from "@/lib/product"
+import { noRoute } from "@/lib/request-log/lists"
 import { seenOf } from "@/lib/request-log/of-key"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { KeyName } from "../key-name"
 import { entry } from "./navigation"
+import { requestsPage as page } from "./request"
 
 export const metadata: Metadata = { title: entry.label }
 
-const page = "/account/requests"
-
 export default async function RequestsPage({ searchParams }: PageProps<"/account/requests">) {
   const viewer = await requireViewer(page)
+  const params = await searchParams
+  await openSought(page, params, { userId: viewer.id })
   const [listing, keys, seen] = await Promise.all([
-    readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search)),
+    readListing(page, params, (search) => GET.endpoint.read(viewer.id, search)),
     ownKeys(viewer),
     seenOf("owner", viewer.id),
   ])
   return (
-    <PageFrame
-      title={entry.label}
-      intro="The requests with all your keys, including failed ones. Requests to a path or with a method that does not exist are not logged."
-    >
+    <PageFrame title={entry.label} intro="The requests with all your keys, including failed ones.">
       <ListView
         title={entry.label}
         page={page}
         path="/api/v1/me/requests"
         download="/account/csv/requests"
         filters={GET.endpoint.filters}
-        known={{ choices: choicesOf(keys, seen) }}
+        known={{ choices: choicesOf(keys, seen), finds: "Request ID" }}
         columns={[
           { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { label: "Key", opens: true, card: "rest", cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
-          { label: "Request", card: "first", cell: (row) => <Request {...row} /> },
+          { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={page} row={row} /> },
+          { label: "Key", card: "rest", cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
           { label: "Status", card: "end", cell: (row) => <Outcome {...row} /> },
           { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
           { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
@@ -61,8 +61,8 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
 function choicesOf(keys: readonly NamedKey[], { routes, statuses }: Awaited<ReturnType<typeof seenOf>>) {
   return {
     keyId: Object.fromEntries(keys.map(({ id, name, start }) => [id, `${start}… ${visible(name)}`])),
-    route: Object.fromEntries(routes.map((route) => [route, route])),
-    status: Object.fromEntries(statuses.map((status) => [status, String(status)])),
+    route: Object.fromEntries(routes.map((route) => [route, route === noRoute ? "No endpoint" : route])),
+    status: statusChoices(statuses),
   }
 }
 

@@ -4,21 +4,29 @@ import { endpoints } from "@/app/api/v1/endpoints"
 import { KeyLink } from "@/components/admin/id-links"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Count, Moment } from "@/components/list/cells"
-import { Request, ResponseStatus, Sender } from "@/components/list/request-cells"
+import { addressOf } from "@/components/list/query"
+import { RequestLink, ResponseStatus, Sender, statusChoices } from "@/components/list/request-cells"
+import { openSought } from "@/components/requests/open-sought"
 import { errors } from "@/lib/api/errors"
 import { namedKeys } from "@/lib/keys/data"
+import { noRoute } from "@/lib/request-log/lists"
+import { requirePermission } from "@/lib/sign-in/browser-session"
 import { entry } from "./navigation"
+import { requestsPage as page } from "./request"
 
-const statuses = [200, ...Object.values(errors).map(({ status }) => status)]
-const statusChoices = Object.fromEntries(statuses.map((status) => [status, String(status)]))
+const statuses = [...new Set([200, ...Object.values(errors).map(({ status }) => status)])]
 
 async function routeChoices() {
-  return Object.fromEntries((await endpoints()).map(({ path }) => [path, path]))
+  const paths = (await endpoints()).map(({ path }) => [path, path])
+  return Object.fromEntries([...paths, [noRoute, "No endpoint"]])
 }
 
 export const metadata: Metadata = { title: entry.label }
 
-export default function RequestsPage({ searchParams }: PageProps<"/admin/requests">) {
+export default async function RequestsPage({ searchParams }: PageProps<"/admin/requests">) {
+  const params = await searchParams
+  await requirePermission(addressOf(page, params), GET.endpoint.permission)
+  await openSought(page, params)
   return (
     <ResourcePage
       resource="requests"
@@ -30,17 +38,17 @@ export default function RequestsPage({ searchParams }: PageProps<"/admin/request
       }}
       endpoint={GET.endpoint}
       searchParams={searchParams}
-      choices={async () => ({ route: await routeChoices(), status: statusChoices })}
+      choices={async () => ({ route: await routeChoices(), status: statusChoices(statuses) })}
       loadRelated={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
       columns={[
         { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { label: "Account", opens: true, card: "rest", cell: ({ userId }, account) => account(userId) },
+        { label: "Account", card: "rest", cell: ({ userId }, account) => account(userId) },
         {
           label: "Key",
           card: "none",
           cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/requests" />,
         },
-        { label: "Request", card: "first", cell: (row) => <Request {...row} /> },
+        { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={page} row={row} /> },
         { label: "Status", card: "end", cell: (row) => <ResponseStatus {...row} /> },
         { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
         { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },

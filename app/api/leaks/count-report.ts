@@ -1,4 +1,5 @@
 import { refuseAs } from "@/lib/api/errors"
+import { said } from "@/lib/api/said"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 
@@ -9,6 +10,6 @@ export async function countReport(
 ): Promise<void> {
   const { allowed, resetSeconds } = await consume(limit, clientAddress(headers))
   if (allowed) return
-  const message = `Too many reports from this address. Try again in ${resetSeconds} seconds.`
+  const message = said`Too many reports from this address. Try again in ${resetSeconds} seconds.`
   refuseAs("rate_limited", message, { "Retry-After": String(resetSeconds) })
 }

@@ -4,6 +4,7 @@ import { refuseAs } from "@/lib/api/errors"
 import { handleEach } from "@/lib/api/methods"
 import { parseParameters } from "@/lib/api/query"
 import { respond } from "@/lib/api/respond"
+import { said } from "@/lib/api/said"
 import { leakReceipt, leakReport } from "@/lib/leaks/leak-report"
 import { isReportRefused, reportLeaks } from "@/lib/leaks/revocation"
 import { countReport } from "./count-report"
@@ -17,7 +18,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
     parseParameters(search, {})
     const { keys } = await readBody(request, leakReport)
     if (isReportRefused()) {
-      refuseAs("service_unavailable", "Too many reports are waiting. Try again in a minute.", { "Retry-After": "60" })
+      refuseAs("service_unavailable", said`Too many reports are waiting. Try again in a minute.`, {
+        "Retry-After": "60",
+      })
     }
     await reportLeaks(keys)
     draft.status = 202

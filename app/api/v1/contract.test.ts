@@ -557,7 +557,9 @@ describe.each(lists)("the list $path", (endpoint) => {
 
   const strict = Object.keys(endpoint.filters).filter((name) => name !== "q")
   test.each(strict)("the filter %s refuses invalid values", async (name) => {
-    for (const value of ["__proto__", "' OR '1'='1", "%00", "%ff", "x".repeat(300), ""]) {
+    // A client may choose this id.
+    const inherited = name === "requestId" ? "__proto__." : "__proto__"
+    for (const value of [inherited, "' OR '1'='1", "%00", "%ff", "x".repeat(300), ""]) {
       const response = await outcome(call(endpoint, { key: secret, search: `?${name}=${value}` }))
       expect(response.status, value).toBe(400)
       expect(response.body).toEqual(refusalOf("bad_request", expect.stringMatching(new RegExp(`^${name} `))))

@@ -10,6 +10,7 @@ import { recordUse } from "@/lib/keys/calling-key"
 import { remindOfExpiry } from "@/lib/keys/reminders"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { countRequests, findKeyActivity } from "@/lib/request-log/key-activity"
+import { findRequest } from "@/lib/request-log/lists"
 import { failuresOf, seenOf, usageOf } from "@/lib/request-log/of-key"
 import { dropOldRequests } from "@/lib/request-log/retention"
 import { kinds } from "@/lib/surfaces"
@@ -88,6 +89,41 @@ describe.each(lists)("$path", (endpoint) => {
     }
   })
 })
+
+test("a request is found by its id in the primary key of its day, and by another id in an index of it", async () => {
+  const { rows } = (await query("SELECT id, created_at AS at FROM key_requests WHERE user_id = $1 LIMIT 1", [
+    owner,
+  ])) ?? {
+    rows: [],
+  }
+  const [{ id, at }] = rows
+  const [lookup] = await statementsOf(async () => expect(await findRequest(id)).toMatchObject({ id }))
+  for (const where of [lookup, ...(await statementsOf(() => findRequest("of-a-client")))]) {
+    const [{ plan } = expect.fail("no plan")] = await plansOf(where ?? expect.fail("no statement"))
+    expect([...fullScans(plan), ...largeFilters(plan)]).toEqual([])
+    const scans = nodesOf(plan).filter((node) => node["Index Name"])
+    const names = new Set(scans.map((node) => String(node["Index Name"])))
+    const day = `day_${at.toISOString().slice(0, 10).replaceAll("-", "")}`
+    if (where === lookup) expect(names).toEqual(new Set([`${day}_pkey`]))
+    else expect([...names].filter((name) => name.endsWith("_request_id_idx"))).not.toEqual([])
+  }
+})
+
+test.each(["failed", "5xx", "4xx", "succeeded"])(
+  "the requests that %s selects are read without a scan of any day",
+  async (status) => {
+    for (const path of ["/api/v1/admin/requests", "/api/v1/me/requests"]) {
+      const call = await caller(lists.find((endpoint) => endpoint.path === path) ?? expect.fail("no list of requests"))
+      const statement = pageStatement(await statementsOf(() => call(`status=${status}&limit=10`)))
+      for (const { plan } of await plansOf(statement)) {
+        const page = pageOf(plan)
+        // Nearly all requests succeed, and nearly all failures are 4xx.
+        const discarded = status === "failed" ? largeFilters(page) : []
+        expect([...fullScans(plan), ...discarded], path).toEqual([])
+      }
+    }
+  },
+)
 
 test("the failures of an endpoint with one status are read without any others", async () => {
   const endpoint = lists.find(({ path }) => path === "/api/v1/admin/requests") ?? expect.fail("no list of requests")

@@ -3,6 +3,7 @@ import { authorizeAgain, requireCallerPermission } from "../authenticate"
 import type { Call } from "../endpoint"
 import { Refusal, refuseAs } from "../errors"
 import { setAll } from "../respond"
+import { ours, said } from "../said"
 import { formatOf, type StreamFormat } from "./formats"
 import type { Reader } from "./stream"
 
@@ -22,7 +23,7 @@ export function has(checkPermission: PermissionCheck, permission: Permission): b
 
 export function permissionCheckOf(role: string): PermissionCheck {
   return (permission) => {
-    if (!holds(role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
+    if (!holds(role, permission)) refuseAs("forbidden", said`Your role lacks the permission ${permission}.`)
   }
 }
 
@@ -63,7 +64,7 @@ export function refusePaging(search: string, { type }: StreamFormat): void {
     if (!given.has(name)) continue
     refuseAs(
       "bad_request",
-      `${name} selects a page, but as ${type} a list has all rows. Leave it out and narrow the list with since, until and filters, or send Accept: application/json.`,
+      said`${name} selects a page, but as ${ours(type)} a list has all rows. Leave it out and narrow the list with since, until and filters, or send Accept: application/json.`,
     )
   }
 }

@@ -13,6 +13,7 @@ import {
 } from "@/lib/platform/queues/stream-slots"
 import { type ErrorCode, errors, Refusal, refuseAs } from "../errors"
 import { type Ending, refusalFor, type StreamedBody } from "../respond"
+import { ours, type Said, said } from "../said"
 import type { StreamFormat } from "./formats"
 
 // Responses that are written as fast as their clients read. An incomplete one ends with a line that says why, or its
@@ -96,17 +97,17 @@ export async function openChunks(
 export function refuseSlot(reason: NoSlot): never {
   switch (reason) {
     case "own":
-      return refuseAs("rate_limited", "Another stream is being read with this key or account. Finish it first.", {
+      return refuseAs("rate_limited", said`Another stream is being read with this key or account. Finish it first.`, {
         "Retry-After": "5",
       })
     case "full":
       return refuseAs(
         "service_unavailable",
-        `The server is sending as many streams as it can. Try again in ${retrySeconds} seconds, or read pages with limit and cursor.`,
+        said`The server is sending as many streams as it can. Try again in ${retrySeconds} seconds, or read pages with limit and cursor.`,
         { "Retry-After": String(retrySeconds) },
       )
     case "exiting":
-      return refuseAs("service_unavailable", exiting, { "Retry-After": "2" })
+      return refuseAs("service_unavailable", ours(exiting), { "Retry-After": "2" })
   }
 }
 
@@ -164,12 +165,17 @@ function start(
   const checking = setInterval(() => {
     if (pace.isLost()) {
       const least = `${minBytesPerSecond / 1_000} KB per second at least, on average over ${paceMs / 60_000} minutes`
-      fail(refusalOf("stream_timeout", `A stream must be read at ${least}. Read pages with limit and cursor instead.`))
+      fail(
+        refusalOf(
+          "stream_timeout",
+          said`A stream must be read at ${ours(least)}. Read pages with limit and cursor instead.`,
+        ),
+      )
     } else check().catch(fail)
   }, checkEveryMs)
   const timeout = setTimeout(() => {
     const narrow = "Narrow it with since and until, or read pages with limit and cursor."
-    fail(refusalOf("stream_timeout", `A stream can take at most ${maxMs / 60_000} minutes. ${narrow}`))
+    fail(refusalOf("stream_timeout", said`A stream can take at most ${maxMs / 60_000} minutes. ${ours(narrow)}`))
   }, maxMs)
 
   const stream = new ReadableStream<Uint8Array>(
@@ -201,7 +207,7 @@ function start(
   request.signal.addEventListener("abort", disconnect, { once: true })
   if (request.signal.aborted) disconnect()
   slot.end = () => {
-    fail(refusalOf("service_unavailable", exiting))
+    fail(refusalOf("service_unavailable", ours(exiting)))
     return ended
   }
   return { stream, ended }
@@ -263,6 +269,6 @@ function paceOf(windowMs: number) {
   }
 }
 
-function refusalOf(code: ErrorCode, message: string): Refusal {
+function refusalOf(code: ErrorCode, message: Said): Refusal {
   return new Refusal(errors[code].status, code, message)
 }

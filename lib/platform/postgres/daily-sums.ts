@@ -1,5 +1,5 @@
 import { tables, type YourTable } from "@/lib/yours/tables"
-import { type Bind, columnName, type Range } from "./page"
+import { type Bind, columnName, equals, type Range } from "./page"
 import { pool } from "./pool"
 
 // Totals and statistics are read from sums per UTC day instead of counting rows. Triggers insert every change of a
@@ -126,7 +126,7 @@ export function dailyTotal(table: string) {
     if (!series) return undefined
     const { name, at, only, fields, columns = {} } = series
     const filters = Object.entries(where).filter(([field]) => Object.hasOwn(fields, field))
-    const conditions = filters.map(([field, value]) => `${fields[field]} = ${bind(value)}::text`)
+    const conditions = filters.map(([field, value]) => equals(String(fields[field]), value, bind, "::text"))
     const startOf = (time: string) => `utc_day(${time})`
     const total = totalFrom({ table, at, only, columns, sums: counted, bucket: "day", ms: day, startOf })
     const bounds = { since: asked[series.since], until: asked[series.until] } as Range
@@ -145,8 +145,8 @@ export function totalFrom({ table, at = byCreation.at, only, columns = {}, sums,
     function count(sign: "+" | "-", from: number, to: number): void {
       if (from === to) return
       const interval = `${at} >= ${bind(new Date(from))} AND ${at} < ${bind(new Date(to))}`
-      const equal = Object.entries(where).map(
-        ([field, value]) => `${columns[field] ?? columnName(field)} = ${bind(value)}`,
+      const equal = Object.entries(where).map(([field, value]) =>
+        equals(columns[field] ?? columnName(field), value, bind),
       )
       parts.push(
         ` ${sign} (SELECT count(*) FROM ${table} WHERE ${[interval, ...(only ? [only] : []), ...equal].join(" AND ")})`,

@@ -31,6 +31,21 @@ export type All<Row> = Statement | readonly Row[]
 /** Returns the placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string
 
+/** The value of a filter: from the first to the last number. */
+export class Between {
+  constructor(
+    readonly first: number,
+    readonly last: number,
+  ) {}
+}
+
+/** An array equals one of its elements. @param type of the placeholders */
+export function equals(column: string, value: unknown, bind: Bind, type = ""): string {
+  if (Array.isArray(value)) return `${column} = ANY (${bind(value)})`
+  if (!(value instanceof Between)) return `${column} = ${bind(value)}${type}`
+  return `${column} BETWEEN ${bind(value.first)}${type} AND ${bind(value.last)}${type}`
+}
+
 /** Returns SQL that is read in the same snapshot as the page. */
 export type Scalar<Where> = (where: Where, range: Range, bind: Bind) => string
 
@@ -52,8 +67,10 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
 
-/** A field with an array equals one of its elements. */
-export function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(list: List<Row, Where>) {
+export function findIn<
+  Row extends z.ZodObject,
+  Where extends { [Field in keyof z.input<Row>]?: unknown } = Partial<z.input<Row>>,
+>(list: List<Row, Where>) {
   return {
     /** In one statement, so that rows, total and `meta` come from one snapshot. */
     async page(where: Where, page: Page): Promise<Found<z.input<Row>>> {
@@ -133,7 +150,7 @@ function conditionsOf(list: AnyList, where: object, { since, until }: Range, bin
   const conditions = Object.entries(where).map(([name, value]) => {
     const condition = Object.hasOwn(list.conditions ?? {}, name) ? list.conditions?.[name] : undefined
     if (condition) return condition(bind(value))
-    return `${columnOf(list, name)} = ${Array.isArray(value) ? `ANY (${bind(value)})` : bind(value)}`
+    return equals(columnOf(list, name), value, bind)
   })
   if (since) conditions.push(`created_at >= ${bind(since)}`)
   if (until) conditions.push(`created_at <= ${bind(until)}`)

@@ -3,10 +3,12 @@ import { readFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
+import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { writeEntries } from "@/lib/request-log/write"
 import { root } from "@/scripts/root"
 import { ask, formOf, hiddenFields, type RawResponse, sameOriginHeaders } from "@/tests/support/client"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { type PageAccess, pages } from "@/tests/support/pages"
 import { inTurn } from "@/tests/support/sample"
 import { server } from "@/tests/support/shared-server"
@@ -22,9 +24,17 @@ async function addressOf(path: string, account: User): Promise<string> {
 }
 
 async function idFor(path: string, user: User): Promise<string> {
+  if (path.includes("/requests/")) return loggedRequestOf(user)
   if (!path.includes("/api-keys/")) return (await createUser()).id
   const surface = path.startsWith("/admin") ? "admin" : "user"
   return (await createKey({ user, surface })).key.id
+}
+
+async function loggedRequestOf(user: User): Promise<string> {
+  const { key } = await createKey({ user, surface: "user" })
+  const request = requestWith(key, { createdAt: new Date() })
+  await writeEntries(pool(), [request])
+  return request.id
 }
 
 test.each(pages.map(({ path, access }, place) => ({ path, access, place })))(

@@ -2,6 +2,7 @@ import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { refuseAs } from "@/lib/api/errors"
 import { isUserList } from "@/lib/api/lists"
+import { said } from "@/lib/api/said"
 import { fileOf, readerOfPage } from "@/lib/api/streams/download"
 import { csvFile } from "@/lib/api/streams/formats"
 import { withFailures } from "@/lib/form/page-route"
@@ -16,7 +17,7 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/accou
   if (!endpoint || !isUserList(endpoint)) notFound()
   const check = async () => {
     const viewer = await findViewer({ sub: id, sid: sessionId })
-    if (!viewer) refuseAs("forbidden", "You are no longer signed in. Sign in again to download this list.")
+    if (!viewer) refuseAs("forbidden", said`You are no longer signed in. Sign in again to download this list.`)
   }
   const reader = readerOfPage(request, { id, account: id, kind: "customer", check })
   const body = await endpoint.stream(id, new URL(request.url).search, { format: csvFile, reader })

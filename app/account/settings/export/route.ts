@@ -1,4 +1,5 @@
 import { Refusal, refuseAs } from "@/lib/api/errors"
+import { said } from "@/lib/api/said"
 import { failureOf, fileOf, readerOfPage } from "@/lib/api/streams/download"
 import { openChunks, refuseSlot } from "@/lib/api/streams/stream"
 import { exportOf } from "@/lib/leaving/export"
@@ -17,13 +18,13 @@ class Unavailable extends Error {}
 /** Each token works once, and is not in the URL. */
 export async function POST(request: Request): Promise<Response> {
   try {
-    if (!(await isSameOrigin())) return refuseAs("forbidden", "This form was not sent from this site.")
+    if (!(await isSameOrigin())) return refuseAs("forbidden", said`This form was not sent from this site.`)
     const viewer = await currentViewer()
     if (!viewer) return seeOther("/sign-in?callbackUrl=/account/settings")
     const token = await tokenIn(request)
     const check = async () => {
       const again = await findViewer({ sub: viewer.id, sid: viewer.sessionId })
-      if (!again) refuseAs("forbidden", "You are no longer signed in. Sign in again to export your data.")
+      if (!again) refuseAs("forbidden", said`You are no longer signed in. Sign in again to export your data.`)
     }
     const reader = readerOfPage(request, { id: readerOf(viewer), account: viewer.id, kind: "export", check })
     const body = await openChunks(reader, "application/zip", (maxMs) =>

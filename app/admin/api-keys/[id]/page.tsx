@@ -16,10 +16,10 @@ export default async function ConsoleKeyPage({ params, searchParams }: PageProps
   const { surface, owner } = listed
   // A viewer who sees keys of other accounts may read all requests, so the API request on the page works for them.
   const log = holds(viewer.role, "audit.read")
-    ? { path: "/api/v1/admin/requests", page: "/admin/requests", read: allRequests.endpoint.read }
+    ? { path: "/api/v1/admin/requests", page: "/admin/requests" as const, read: allRequests.endpoint.read }
     : {
         path: "/api/v1/me/requests",
-        page: "/account/requests",
+        page: "/account/requests" as const,
         read: (search: string) => ownRequests.endpoint.read(viewer.id, search),
       }
   const [list, label] =

@@ -2,6 +2,7 @@ import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { refuseAs } from "@/lib/api/errors"
 import { isAdminList } from "@/lib/api/lists"
+import { said } from "@/lib/api/said"
 import { fileOf, readerOfPage } from "@/lib/api/streams/download"
 import { csvFile } from "@/lib/api/streams/formats"
 import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
@@ -26,7 +27,7 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
     if (!viewer || ![...checked].every((permission) => holds(viewer.role, permission))) {
       refuseAs(
         "forbidden",
-        "You can no longer read this list. Sign in again, or ask an owner or admin for a role with access.",
+        said`You can no longer read this list. Sign in again, or ask an owner or admin for a role with access.`,
       )
     }
   }

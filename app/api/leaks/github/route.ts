@@ -3,6 +3,7 @@ import { parseBody, readBytes } from "@/lib/api/body"
 import { refuseAs } from "@/lib/api/errors"
 import { handleEach } from "@/lib/api/methods"
 import { respond } from "@/lib/api/respond"
+import { ours, said } from "@/lib/api/said"
 import { hashSecret } from "@/lib/keys/secret"
 import { findGithubKey, isSigned } from "@/lib/leaks/github"
 import { isReportRefused, issuedAmong, reportLeaks } from "@/lib/leaks/revocation"
@@ -19,12 +20,12 @@ const alerts = z.array(z.object({ token: z.string(), type: z.string() }))
 /** Only GitHub's signature gets the response that says which keys exist. */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST", "POST, OPTIONS", (request) =>
   respond(request, async () => {
-    if (isOverloaded()) refuseAs("service_unavailable", overloaded.message, overloaded.headers)
+    if (isOverloaded()) refuseAs("service_unavailable", ours(overloaded.message), overloaded.headers)
     await countReport("signedReportsAddress", request.headers)
     const found = parseBody(await readSigned(request), alerts)
     const tokens = found.map(({ token }) => token)
     const issued = new Set(await databaseDeadline()(() => issuedAmong(tokens)))
-    if (isReportRefused()) refuseAs("service_unavailable", overloaded.message, overloaded.headers)
+    if (isReportRefused()) refuseAs("service_unavailable", ours(overloaded.message), overloaded.headers)
     await reportLeaks([...issued])
     return JSON.stringify(
       found.map(({ token, type }) => ({
@@ -42,7 +43,7 @@ async function readSigned(request: Request): Promise<Buffer> {
   const signature = request.headers.get("github-public-key-signature") ?? ""
   const key = /^[0-9a-f]{64}$/.test(identifier) ? await findGithubKey(identifier) : undefined
   if (key === "unavailable") {
-    const message = "GitHub's public keys could not be read. Try again in a minute."
+    const message = said`GitHub's public keys could not be read. Try again in a minute.`
     return refuseAs("service_unavailable", message, { "Retry-After": "60" })
   }
   if (!key) return refuseSignature()
@@ -53,6 +54,6 @@ async function readSigned(request: Request): Promise<Buffer> {
 function refuseSignature(): never {
   return refuseAs(
     "invalid_signature",
-    "Only GitHub's secret scanning can call this, with its signature. Anybody can report leaked keys to /api/leaks.",
+    said`Only GitHub's secret scanning can call this, with its signature. Anybody can report leaked keys to /api/leaks.`,
   )
 }

@@ -6,10 +6,11 @@ import { accountDimension, family } from "@/lib/metrics/family"
 import { countedUsage } from "@/lib/platform/postgres/request-sums"
 import { id } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
-import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
+import { findRequests, noRoute, requestFilters, requestRow } from "@/lib/request-log/lists"
 import { surfaces } from "@/lib/surfaces"
 
-const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
+const surfaceOf = (route: string) =>
+  `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' WHEN ${route} <> '${noRoute}' THEN 'user' END`
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the requests with the keys of all accounts, including rejected ones",

@@ -1,5 +1,6 @@
 import { refuseAs } from "@/lib/api/errors"
 import { adminList } from "@/lib/api/lists"
+import { said } from "@/lib/api/said"
 import { has, type PermissionCheck } from "@/lib/api/streams/page-or-stream"
 import {
   defaultStatsDays,
@@ -23,11 +24,12 @@ async function readStats(
   checkPermission: PermissionCheck,
 ) {
   const { since, until } = statsRange(selection)
-  if (since > until) refuseAs("bad_request", "since must not be later than until, which defaults to the current time.")
+  if (since > until)
+    refuseAs("bad_request", said`since must not be later than until, which defaults to the current time.`)
   if (periodsOf(since, until, interval).length > maxStatsPeriods) {
     refuseAs(
       "bad_request",
-      `The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer interval.`,
+      said`The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer interval.`,
     )
   }
   const { rows, summary } = await statistics(since, until, interval)

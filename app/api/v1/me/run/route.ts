@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { refuseAs } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
+import { said } from "@/lib/api/said"
 import { untrustedText } from "@/lib/platform/schemas/fields"
 import { digest, mostWordsOf, wordsOf } from "./digest"
 
@@ -59,7 +60,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
   counts: { words: ["word", "words"] },
   work: async ({ text }) => {
     const words = wordsOf(text, maxWords)
-    if (words.length > maxWords) refuseAs("bad_request", `text must have at most ${maxWords} words.`)
+    if (words.length > maxWords) refuseAs("bad_request", said`text must have at most ${maxWords} words.`)
     return digested(text, words)
   },
   sample: (text) => digested(text, wordsOf(text)),

@@ -1,0 +1,11 @@
+import type { ReactNode } from "react"
+
+/** The sheet shows a request that the list opened. */
+export default function RequestsLayout({ children, sheet }: LayoutProps<"/admin/requests">): ReactNode {
+  return (
+    <>
+      {children}
+      {sheet}
+    </>
+  )
+}

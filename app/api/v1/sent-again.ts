@@ -1,0 +1,25 @@
+import { exampleBody, operationId } from "@/lib/api/documents/document"
+import { requestIn } from "@/lib/api/documents/example-requests"
+import { env } from "@/lib/env"
+import type { Request } from "@/lib/request-log/lists"
+import { endpoints } from "./endpoints"
+
+/** A logged request as curl, with names in place of the values, which are not logged; and the endpoint's documents. */
+export async function sentAgain({
+  method,
+  route,
+  parameters,
+}: Request): Promise<{ curl: string; reference: string } | undefined> {
+  const endpoint = (await endpoints()).find(({ path }) => path === route)
+  if (!endpoint) return undefined
+  const search = parameters.map((name, index) => `${index === 0 ? "?" : "&"}${name}=<${name}>`).join("")
+  const isCall = method === "POST" && endpoint.metered !== undefined
+  const curl = requestIn("curl", {
+    url: env().BASE_URL + route + search,
+    ...(isCall && { body: exampleBody(endpoint) }),
+  })
+  return {
+    curl: method === "GET" || isCall ? curl : curl.replace("curl", method === "HEAD" ? "curl -I" : `curl -X ${method}`),
+    reference: `/docs/${endpoint.surface}#${operationId(endpoint)}`,
+  }
+}
