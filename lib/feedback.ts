@@ -1,6 +1,5 @@
 import { z } from "zod"
 import type { FeedbackStatus } from "@/generated/prisma/enums"
-import { isUuid } from "@/lib/accounts/data"
 import { type AuditAction, audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts } from "@/lib/authority/authority"
 import type { OwnerId } from "@/lib/authority/owner"
@@ -9,7 +8,7 @@ import { sendEmail } from "@/lib/platform/email/send"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { hidden, requestId, rowIds } from "@/lib/platform/schemas/form-fields"
-import { plainParagraphs } from "@/lib/platform/schemas/text"
+import { isUuid, plainParagraphs } from "@/lib/platform/schemas/text"
 
 const ratings = [1, 2, 3, 4, 5] as const
 

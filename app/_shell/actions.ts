@@ -1,9 +1,11 @@
 "use server"
 
+import { revalidatePath } from "next/cache"
 import { redirect } from "next/navigation"
 import { z } from "zod"
-import { guestFormAction, refused } from "@/lib/form/action"
+import { done, formAction, guestFormAction, refused } from "@/lib/form/action"
 import { localPath } from "@/lib/platform/http/local-path"
+import { chooseTheme, theme } from "@/lib/platform/http/theme"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { currentViewer, endSession } from "@/lib/sign-in/browser-session"
 import { providerSignInUrl } from "@/lib/sign-in/providers/provider-url"
@@ -28,5 +30,16 @@ export const signOut = guestFormAction({
     // The sign-out succeeds without its audit entry; the log says when the database is away.
     if (viewer) await auditSignOut(viewer.id).catch(() => {})
     redirect(isEnded ? "/sign-in" : "/sign-in?error=SignOut")
+  },
+})
+
+export const setTheme = formAction({
+  fields: z.object({ theme }),
+  permission: null,
+  fresh: false,
+  act: async ({ theme }) => {
+    await chooseTheme(theme)
+    revalidatePath("/", "layout")
+    return done()
   },
 })

@@ -1,8 +1,8 @@
+import { type DocumentSection, guides, leaks, quickstart } from "@/app/_shell/documents/sections"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { operationId } from "@/lib/api/documents/document"
 import { texts } from "@/lib/api/documents/skill"
 import { type Surface, surfaces } from "@/lib/surfaces"
-import { type DocumentSection, guides, leaks, quickstart } from "./sections"
 
 export type ContentsEntry = { href: string; title: string; method?: string }
 

@@ -1,6 +1,6 @@
+import { anchorOf } from "@/app/_shell/documents/endpoint-parts"
 import { Breakable } from "@/components/values/breakable"
 import type { Described } from "@/lib/api/documents/document"
-import { anchorOf } from "./endpoint-parts"
 import { Code, Prose } from "./prose"
 
 /** @param place the beginning of the anchors of its items */

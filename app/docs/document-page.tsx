@@ -1,5 +1,6 @@
 import { ChevronRight, KeyRound, Menu, Search } from "lucide-react"
 import type { ReactNode } from "react"
+import { maxQueryLength } from "@/app/_shell/documents/search"
 import { SkipLink } from "@/app/_shell/skip-link"
 import { LanguageChoice } from "@/components/code/language-choice"
 import { SearchField } from "@/components/list/search-field"
@@ -10,7 +11,6 @@ import { kinds, type Surface } from "@/lib/surfaces"
 import { type ContentsPage, contents } from "./contents"
 import { ContentsPopover } from "./contents-popover"
 import { Method } from "./method"
-import { maxQueryLength } from "./search"
 
 // Links between documents are plain, because the server keeps them as whole pages, without data for Next's router.
 

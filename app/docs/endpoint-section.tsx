@@ -1,3 +1,4 @@
+import { partsOf } from "@/app/_shell/documents/endpoint-parts"
 import { CodePanel } from "@/components/code/code-panel"
 import { ChosenCode } from "@/components/code/language-choice"
 import { readableJson } from "@/components/code/readable-json"
@@ -6,7 +7,6 @@ import { conventions, type Documented, errorCodes, operationId } from "@/lib/api
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
 import { DescribedList } from "./described-list"
-import { partsOf } from "./endpoint-parts"
 import { Method } from "./method"
 import { Code, Prose } from "./prose"
 import { sectionStyle } from "./section"

@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
+import { guides, headers } from "@/app/_shell/documents/sections"
 import { endpoints, meteredEndpoints } from "@/app/api/v1/endpoints"
 import { CallLinks } from "@/components/code/call-links"
 import { CodePanel } from "@/components/code/code-panel"
@@ -20,7 +21,6 @@ import { DescribedList } from "./described-list"
 import { DocumentPage } from "./document-page"
 import { Code, Prose } from "./prose"
 import { Section } from "./section"
-import { guides, headers } from "./sections"
 
 export const metadata: Metadata = {
   title: "API reference",

@@ -1,6 +1,8 @@
 import { text } from "node:stream/consumers"
 import { prerender } from "react-dom/static"
 import { expect, test } from "vitest"
+import { maxQueryLength, searchDocuments } from "@/app/_shell/documents/search"
+import { docsIndex } from "@/app/_shell/documents/search-index"
 import { meteredEndpoints } from "@/app/api/v1/endpoints"
 import { operationId } from "@/lib/api/documents/document"
 import { errors } from "@/lib/api/errors"
@@ -9,8 +11,6 @@ import SurfacePage from "./[surface]/page"
 import LeaksPage from "./leaks/page"
 import GuidesPage from "./page"
 import QuickstartPage from "./quickstart/page"
-import { maxQueryLength, searchDocuments } from "./search"
-import { docsIndex } from "./search-index"
 
 const index = await docsIndex()
 const [run] = await meteredEndpoints()

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
+import type { DocumentSection } from "@/app/_shell/documents/sections"
 import { Prose } from "./prose"
-import type { DocumentSection } from "./sections"
 
 /** @param code beside the text on wide screens */
 export function Section({

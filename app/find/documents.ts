@@ -1,5 +1,5 @@
+import { searchDocuments } from "@/app/_shell/documents/search"
 import type { Finding } from "@/app/_shell/findings"
-import { searchDocuments } from "@/app/docs/search"
 import type { Term } from "@/lib/platform/postgres/search"
 
 const shown = 5

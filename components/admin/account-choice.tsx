@@ -5,8 +5,9 @@ import { cleanQuery, pageWith } from "@/components/list/query"
 import { Panel } from "@/components/page/page-frame"
 import { Link } from "@/components/ui/link"
 import { Untrusted } from "@/components/values/untrusted"
-import { findAccounts, findIdByEmail, isUuid, type Matches } from "@/lib/accounts/data"
+import { findAccounts, findIdByEmail, type Matches } from "@/lib/accounts/data"
 import { type Parameters, searchParameter } from "@/lib/api/parameters"
+import { isUuid } from "@/lib/platform/schemas/text"
 
 /** @returns undefined when every account is already an id */
 export async function openWithIds(

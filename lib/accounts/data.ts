@@ -1,7 +1,7 @@
-import { z } from "zod"
 import { emailParameter } from "@/lib/platform/email/address"
 import { db } from "@/lib/platform/postgres/prisma"
 import { search, type Term } from "@/lib/platform/postgres/search"
+import { isUuid } from "@/lib/platform/schemas/text"
 
 export async function accountsOf(ids: readonly string[]): Promise<Map<string, { email: string; name: string }>> {
   const accounts = await db().user.findMany({
@@ -34,8 +34,4 @@ export async function findAccounts(term: Term): Promise<Matches | undefined> {
     take: 10,
   })
   return { accounts, others: ids.length - accounts.length }
-}
-
-export function isUuid(text: string): boolean {
-  return z.uuid().safeParse(text).success
 }

@@ -1,6 +1,5 @@
 import { z } from "zod"
 import type { WaitlistEntry } from "@/generated/prisma/client"
-import { isUuid } from "@/lib/accounts/data"
 import { audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts } from "@/lib/authority/authority"
 import type { OwnerId } from "@/lib/authority/owner"
@@ -8,6 +7,7 @@ import { holds } from "@/lib/permissions"
 import { sendEmail } from "@/lib/platform/email/send"
 import { db } from "@/lib/platform/postgres/prisma"
 import { rowIds } from "@/lib/platform/schemas/form-fields"
+import { isUuid } from "@/lib/platform/schemas/text"
 
 export const invitation = z.object({ id: rowIds })
 

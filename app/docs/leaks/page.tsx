@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
+import { leaks } from "@/app/_shell/documents/sections"
 import { CodePanel } from "@/components/code/code-panel"
 import { SupportLink } from "@/components/page/support-link"
 import { Link } from "@/components/ui/link"
@@ -9,7 +10,6 @@ import { kinds } from "@/lib/surfaces"
 import { DocumentPage } from "../document-page"
 import { Code } from "../prose"
 import { Section } from "../section"
-import { leaks } from "../sections"
 
 export const metadata: Metadata = {
   title: "Report leaked keys",

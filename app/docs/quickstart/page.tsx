@@ -1,6 +1,7 @@
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
 import type { z } from "zod"
+import { quickstart } from "@/app/_shell/documents/sections"
 import { endpoints, meteredEndpoints } from "@/app/api/v1/endpoints"
 import { CodePanel } from "@/components/code/code-panel"
 import { ChosenCode } from "@/components/code/language-choice"
@@ -19,7 +20,6 @@ import { kinds } from "@/lib/surfaces"
 import { DocumentPage } from "../document-page"
 import { Code } from "../prose"
 import { Section } from "../section"
-import { quickstart } from "../sections"
 
 export const metadata: Metadata = {
   title: "Quickstart",

@@ -1,10 +1,10 @@
 import type { Metadata } from "next"
+import { maxQueryLength, searchDocuments } from "@/app/_shell/documents/search"
+import type { DocsEntry } from "@/app/_shell/documents/search-index"
 import { SearchField } from "@/components/list/search-field"
 import { Button } from "@/components/ui/button"
 import type { Surface } from "@/lib/surfaces"
 import { DocumentPage } from "../document-page"
-import { maxQueryLength, searchDocuments } from "../search"
-import type { DocsEntry } from "../search-index"
 
 export const metadata: Metadata = {
   title: "Search the documents",

@@ -52,3 +52,7 @@ function textOf(name: string, max: number, typed = z.string()) {
     .refine((text) => !tags.test(text.replaceAll(flagsOfTags, "")), `${name} must not contain hidden characters.`)
     .refine((text) => !apiKey.test(text), `${name} must not contain an API key: other people would see it.`)
 }
+
+export function isUuid(text: string): boolean {
+  return z.uuid().safeParse(text).success
+}
