@@ -4,7 +4,7 @@ import { operationId } from "@/lib/api/documents/document"
 import { texts } from "@/lib/api/documents/skill"
 import { type Surface, surfaces } from "@/lib/surfaces"
 
-export type ContentsEntry = { href: string; title: string; method?: string }
+type ContentsEntry = { href: string; title: string; method?: string }
 
 /** A page of the documents; its entries are its sections. */
 export type ContentsPage = { href: string; title: string; surface?: Surface; entries: readonly ContentsEntry[] }
