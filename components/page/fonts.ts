@@ -6,6 +6,8 @@ const geist = localFont({
   src: "../../node_modules/@fontsource-variable/geist/files/geist-latin-wght-normal.woff2",
   weight: "100 900",
   variable: "--font-geist",
+  // A browser that has not loaded it when it first draws the page keeps the system's font there, so that nothing moves.
+  display: "optional",
 })
 
 const geistMono = localFont({

@@ -8,12 +8,12 @@ import type { Block, EmailContent } from "./templates"
 /** The colors of app/globals.css; many email clients know neither oklch nor variables. */
 export const colors = {
   light: {
-    page: [0.984, 0.002, 255],
+    page: [0.992, 0.002, 255],
     panel: [1, 0, 0],
     line: [0.905, 0.006, 255],
     ink: [0.235, 0.018, 258],
     muted: [0.475, 0.018, 258],
-    accent: [0.46, 0.2, product.accentHue],
+    accent: [0.455, 0.2, product.accentHue],
     "on-accent": [0.99, 0, 0],
   },
   dark: {
