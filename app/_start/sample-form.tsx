@@ -79,13 +79,13 @@ export function SampleForm({
               hint
             )}
           </div>
-          <div aria-busy={pending} className="group flex min-h-9 flex-wrap items-center gap-x-4 gap-y-2">
+          <div aria-busy={pending} className="group flex flex-wrap items-center gap-x-4 gap-y-2">
             {button}
             <p role="status" tabIndex={-1} {...(!refusal && focus)} className="font-medium outline-none">
               {!refusal && shown.words}
             </p>
             {refusal?.message && (
-              <p role="alert" tabIndex={-1} {...focus} className="text-bad outline-none">
+              <p role="alert" tabIndex={-1} {...focus} className="text-bad">
                 {refusal.message}
               </p>
             )}
