@@ -43,6 +43,7 @@ export function ConfirmButtons({
     const button = event.nativeEvent.submitter
     if (!(button instanceof HTMLButtonElement)) return
     event.preventDefault()
+    if (!button.name) return
     const menu = button.closest<HTMLElement>("[popover]")
     menu?.hidePopover()
     focusAfter.current = () => (menu ? document.querySelector<HTMLElement>(`[popovertarget=${menu.id}]`) : button)

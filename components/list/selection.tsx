@@ -8,8 +8,8 @@ export const selectHeading = {
   actions: "Selection",
   control: (
     <>
-      {/* The form's first submit button, which Enter in a checkbox would press, is none of a row. */}
-      <button type="submit" disabled hidden />
+      {/* Enter in a checkbox presses the form's first submit button, which is none of a row. */}
+      <button type="submit" hidden />
       <SelectAll />
     </>
   ),
