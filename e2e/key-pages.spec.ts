@@ -205,7 +205,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
 
       await expect(row(page, name)).toHaveCount(1)
       await expect(row(page, name)).toContainText(`${startOf(key)}…`)
-      const replaces = row(page, name).getByText(new RegExp(`^Replaces ${startOf(old)}… \\(works until`))
+      const replaces = row(page, name).getByText(new RegExp(`^Replaces ${startOf(old)}…, valid until`))
       await expect(replaces).toBeFocused()
       const present = await ownKey(request, surface, key)
       expect(present.headers()["key-expires"]).toBeUndefined()
@@ -216,7 +216,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
       // Both were used just now, so the row does not say that the old key is unused.
       await page.reload()
       await expect(replaces).toHaveText(/; last used just now(; the new key was not used since)?\.$/)
-      await press(rowButton(page, name, "Revoke the old key"))
+      await press(rowButton(page, name, "Revoke old key"))
       const dialog = page.getByRole("dialog")
       await expect(dialog).toContainText(`(${startOf(old)}…) was last used just now.`)
       await expect(dialog).toContainText(`The key that replaced it, ${startOf(key)}…, was last used just now.`)

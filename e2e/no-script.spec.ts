@@ -114,7 +114,7 @@ test("without JavaScript: create a key with limits, change it, rotate it", { tag
   await expect(page.getByRole("heading", { name: "This key was already created" })).toBeVisible()
   expect(await page.content()).not.toContain(key)
   await page.getByRole("link", { name: "Back to the list" }).click()
-  await page.getByRole("button", { name: "Revoke the old key" }).click()
+  await page.getByRole("button", { name: "Revoke old key" }).click()
   await page.getByLabel("Reason").selectOption("Another reason")
   await page.getByRole("button", { name: "Revoke key" }).click()
   await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()

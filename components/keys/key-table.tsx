@@ -11,6 +11,7 @@ import type { ListedKey } from "@/lib/keys/data"
 import { keyStatus, type Problem, problems } from "@/lib/keys/health"
 import type { Predecessor } from "@/lib/keys/predecessor"
 import { limitsInWords, predecessorInWords, revocationInWords } from "@/lib/keys/words"
+import { absoluteTime, plainDate } from "@/lib/platform/text/format-time"
 import type { Surface } from "@/lib/surfaces"
 import { KeyStart } from "./key-start"
 import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
@@ -152,9 +153,14 @@ function KeyRow({
 function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; revocable: boolean; now: Date }) {
   const { id, start, expiresAt } = predecessor
   return (
-    <p id={`key-${id}`} tabIndex={-1} className="text-xs text-muted">
-      Replaces <KeyStart>{start}</KeyStart> (works until <Day at={expiresAt.toISOString()} />
-      ); {predecessorInWords(predecessor, now)}.{" "}
+    <p className="text-xs text-muted">
+      <span id={`key-${id}`} tabIndex={-1}>
+        Replaces <KeyStart>{start}</KeyStart>, valid until{" "}
+        <time dateTime={expiresAt.toISOString()} title={absoluteTime(expiresAt)}>
+          {plainDate(expiresAt)}
+        </time>
+        ; {predecessorInWords(predecessor, now)}.
+      </span>{" "}
       {revocable && (
         <button
           type="submit"
@@ -163,7 +169,7 @@ function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; r
           aria-describedby={`key-${id}`}
           className="font-medium text-bad hover:underline max-lg:min-h-9"
         >
-          Revoke the old key
+          Revoke old key
         </button>
       )}
     </p>
