@@ -34,12 +34,20 @@ export function Request({
   )
 }
 
-/** Opens the page of the request. */
-export function RequestLink({ list, row }: { list: RequestList; row: LoggedRequest }) {
+/** Opens the page of the request; `beside` its list, whose scroll position stays. */
+export function RequestLink({
+  list,
+  row,
+  beside = false,
+}: {
+  list: RequestList
+  row: LoggedRequest
+  beside?: boolean
+}) {
   return (
     <Link
       href={requestPage(list, row)}
-      scroll={false}
+      scroll={!beside}
       className="underline decoration-line underline-offset-2 hover:decoration-current"
     >
       <Request {...row} />

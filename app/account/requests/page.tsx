@@ -40,7 +40,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
         known={{ choices: choicesOf(keys, seen), finds: "Request ID" }}
         columns={[
           { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { label: "Request", opens: true, cell: (row) => <RequestLink list={page} row={row} /> },
+          { label: "Request", opens: true, cell: (row) => <RequestLink list={page} row={row} beside /> },
           { label: "Key", cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
           { label: "Status", cell: (row) => <Outcome {...row} /> },
           { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },

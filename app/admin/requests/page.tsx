@@ -47,7 +47,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/admin/r
           label: "Key",
           cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/requests" />,
         },
-        { label: "Request", opens: true, cell: (row) => <RequestLink list={page} row={row} /> },
+        { label: "Request", opens: true, cell: (row) => <RequestLink list={page} row={row} beside /> },
         { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
         { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
         { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
