@@ -210,7 +210,7 @@ test("a page opened in one account does nothing in another one that its browser 
   expect((await database.query("SELECT name FROM users WHERE id = $1", [id])).rows).toEqual([{ name: "Ann" }])
 })
 
-test("a page opened in one account is loaded anew when it leads to pages of another one", async ({ page, signUp }) => {
+test("a page opened in one account is loaded again when it leads to pages of another one", async ({ page, signUp }) => {
   const { email } = await signUp()
   await page.goto("/account")
   await expect(page.getByRole("button", { name: `Account menu for ${email}` })).toBeVisible()

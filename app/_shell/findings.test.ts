@@ -15,11 +15,11 @@ async function firstFor(role: string, text: string): Promise<Finding | undefined
 }
 
 const words = [
-  ["churn", undefined, "Overview"],
-  ["mrr", undefined, "Overview"],
+  ["churn", "Documents", "Overview"],
+  ["mrr", "Documents", "Overview"],
   ["billing", "Credits", "Credits"],
   ["refund", "Your orders", "Your orders"],
-  ["invite", undefined, "Waitlist"],
+  ["invite", "Documents", "Waitlist"],
   ["ban", "Documents", "Accounts"],
   ["rotate", "API keys", "API keys"],
   ["dark", "Dark theme", "Dark theme"],

@@ -35,18 +35,20 @@ export function Request({
   )
 }
 
-/** Opens the page of the request. */
+/** Opens the page of the request; `beside` its list, whose scroll position stays. */
 export function RequestLink({
   list,
   row,
+  beside = false,
 }: {
   list: RequestList
   row: ComponentProps<typeof Request> & Pick<LoggedRequest, "id" | "requestId">
+  beside?: boolean
 }) {
   return (
     <Link
       href={requestPage(list, row)}
-      scroll={false}
+      scroll={!beside}
       className="underline decoration-line underline-offset-2 hover:decoration-current"
     >
       <Request {...row} />

@@ -56,7 +56,7 @@ export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> 
 
 const anyKey = /^(api )?keys?$/i
 
-/** The keys whose pages the viewer may open; those of customers last. */
+/** The keys whose pages the viewer may open, with the keys of customers last. */
 export async function findKeysByText(term: Term, viewer: Owner, limit: number) {
   const mayIssue = holds(viewer.role, kinds.admin.issuePermission)
   const few = [keysWithin("user", viewer), ...(mayIssue ? [keysWithin("admin", viewer)] : [])]

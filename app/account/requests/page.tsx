@@ -42,7 +42,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
         known={{ choices: choicesOf(keys, seen), finds: "Request ID" }}
         columns={[
           { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={page} row={row} /> },
+          { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={page} row={row} beside /> },
           { label: "Key", card: "rest", cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
           { label: "Status", card: "end", cell: (row) => <Outcome {...row} /> },
           { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },

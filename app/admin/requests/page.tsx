@@ -48,7 +48,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/admin/r
           card: "none",
           cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/requests" />,
         },
-        { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={page} row={row} /> },
+        { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={page} row={row} beside /> },
         { label: "Status", card: "end", cell: (row) => <ResponseStatus {...row} /> },
         { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
         { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
