@@ -26,7 +26,7 @@ import { shiftedClock } from "@/tests/support/clock"
 import { type Exchange, exchange } from "@/tests/support/exchange"
 import { createKey, createOrders, createUser, grantCredits } from "@/tests/support/factories"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
-import { readForms } from "@/tests/support/forms"
+import { readForm, readForms } from "@/tests/support/forms"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
 import { ownerPool, useDatabase } from "@/tests/support/owner"
@@ -293,7 +293,7 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
 
   test.sequential("signing out removes the cookie, and warns that its copies may work, even while PostgreSQL refuses connections", async () => {
     const headers = { ...sameOriginHeaders(), cookie: await sessionOf(await createUser()) }
-    const [form = {}] = readForms((await ask(server, { path: "/account", headers })).text)
+    const form = readForm((await ask(server, { path: "/account", headers })).text, "Sign out") ?? {}
     await proxy.set({ kind: "refused" })
     const sent = { method: "POST", path: "/account", headers, body: formOf(form) }
     const { cookies, headers: received } = await ask(server, sent)

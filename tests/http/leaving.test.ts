@@ -26,7 +26,7 @@ import {
   requestWith,
   withoutTriggers,
 } from "@/tests/support/factories"
-import { readForms } from "@/tests/support/forms"
+import { readForm, readForms } from "@/tests/support/forms"
 import { provider, server } from "@/tests/support/shared-server"
 import { unzip } from "@/tests/support/zip"
 
@@ -57,11 +57,8 @@ async function call(name: string, sent: Parameters<typeof callAction>[2]): Promi
 /** The token of the form that the page then shows, as a browser without scripts gets it. */
 async function prepare({ headers }: Pick<Person, "headers">): Promise<string> {
   const { text } = await ask(server, { path: page, headers })
-  const fields = readForms(text).find((form) => Object.keys(form).every((name) => name.startsWith("$ACTION")))
-  const form = /<form\b[^>]*>(?:(?!<\/form>)[\s\S])*Export data[\s\S]*?<\/form>/.exec(text)?.[0] ?? ""
-  const [hidden] = readForms(form.replace("<form", '<form method="post"'))
   const body = new FormData()
-  for (const [name, value] of Object.entries(hidden ?? fields ?? {})) body.append(name, value)
+  for (const [name, value] of Object.entries(readForm(text, "Export data") ?? {})) body.append(name, value)
   const done = await ask(server, { method: "POST", path: page, body, headers: { ...sameOriginHeaders(), ...headers } })
   const token = readForms(done.text).find((form) => "token" in form)?.token
   if (!token) throw new Error(`No token: ${done.status} ${done.text.slice(0, 500)}`)
