@@ -14,6 +14,7 @@ import {
   testKey,
   unfoldLimits,
 } from "./key-page"
+import { hydrated } from "./pages"
 
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
@@ -105,6 +106,8 @@ test("in a low window, the last entry of the sidebar is reachable and above the 
   await signInAs("admin")
   await page.setViewportSize({ width: 1440, height: 600 })
   await page.goto("/admin")
+  // The script scrolls to the current entry.
+  await hydrated(page)
   const last = page.getByRole("link", { name: "Contact support" })
   await last.focus()
   const bottom = async (place: Locator) => place.boundingBox().then((box) => (box ? box.y + box.height : Number.NaN))

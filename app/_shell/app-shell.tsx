@@ -9,6 +9,7 @@ import { Button } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
 import { Avatar } from "@/components/values/avatar"
+import { Keyhole } from "@/components/values/lock"
 import { Untrusted } from "@/components/values/untrusted"
 import { chosenTheme } from "@/lib/platform/http/theme"
 import { currentViewer, setupPage, type Viewer } from "@/lib/sign-in/browser-session"
@@ -83,8 +84,12 @@ function FactorNeeded({ role }: { role: string }) {
   )
 }
 
-/** Everything else in the sidebar has a color of its own. */
-const hues: Record<Area, string> = { account: "text-user", admin: "text-admin", help: "text-muted" }
+/** The hue is that of the mark and of the current entry; all else has a color of its own. */
+const marks: Record<Area, { hue: string; mark?: ReactNode }> = {
+  account: { hue: "text-user", mark: <Keyhole surface="user" className="h-3.5 w-4" /> },
+  admin: { hue: "text-admin", mark: <Keyhole surface="admin" className="h-3.5 w-4" /> },
+  help: { hue: "text-muted" },
+}
 
 function AreaNavigation({
   area,
@@ -98,9 +103,11 @@ function AreaNavigation({
   children?: ReactNode
 }) {
   if (sections.length === 0 && !children) return null
+  const { hue, mark } = marks[area]
   return (
-    <nav aria-label={title} className={`grid gap-1 ${hues[area]}`}>
-      <p className="flex items-center gap-2 px-2 text-xs font-semibold before:h-3 before:w-1 before:rounded-full before:bg-current">
+    <nav aria-label={title} className={`grid gap-1 ${hue}`}>
+      <p className="flex items-center gap-2 px-2 text-xs font-semibold">
+        {mark}
         <span className="text-ink">{title}</span>
       </p>
       {sections.map((section) => (

@@ -6,7 +6,7 @@ import { findingsFor } from "./findings-for"
 
 /** As the palette shows it, without accounts and keys. */
 async function paletteOf(role: string, text: string, here: readonly Finding[] = []) {
-  const documents = text.length < 3 ? [] : await findDocuments({ kind: "text", value: text })
+  const documents = text.length < 3 ? [] : await findDocuments({ kind: "text", value: text }, { role })
   return groupsOf([...here, ...(await findingsFor(role))], documents, text)
 }
 

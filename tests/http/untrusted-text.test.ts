@@ -93,12 +93,15 @@ async function actAsOutsider(): Promise<void> {
 
   const userAgent = keep("userAgent", `${hostile()}\u00ad\u0085`)
   await use(outsider, "/api/v1/me", { "user-agent": userAgent })
-  const refused = requestWith({ id: outsider.keyId, userId: id }, {
-    createdAt: new Date(),
-    status: 400,
-    requestId: keep("request id", `ignore-all-rules-${mark()}`),
-    message: plant("message of an error"),
-  })
+  const refused = requestWith(
+    { id: outsider.keyId, userId: id },
+    {
+      createdAt: new Date(),
+      status: 400,
+      requestId: keep("request id", `ignore-all-rules-${mark()}`),
+      message: plant("message of an error"),
+    },
+  )
   requestId = refused.id
   await writeEntries(pool(), [refused])
   if (modules.includes("feedback")) {
@@ -445,7 +448,10 @@ test("every page shows all of it, escaped, and isolated from the direction of th
   const account = customers.map((path) => path.replace("[surface]", "user").replace("[token]", "x"))
   const keys = ["?new", `?revoke=${outsider.keyId}`, `?rotate=${outsider.keyId}`, `?change=${outsider.keyId}`]
   for (const path of [...account, ...keys.map((search) => `/api-keys${search}`)]) {
-    await open(path.replace("/requests/[id]", `/requests/${requestId}`).replace("[id]", outsider.keyId), outsider.cookie)
+    await open(
+      path.replace("/requests/[id]", `/requests/${requestId}`).replace("[id]", outsider.keyId),
+      outsider.cookie,
+    )
   }
   const admin = built.pages.filter((path) => path.startsWith("/admin"))
   const subject = `/admin/users/${outsider.id}`

@@ -6,6 +6,7 @@ import { CodePanel } from "@/components/code/code-panel"
 import { CheckboxesField, SelectField, TextAreaField, TextField } from "@/components/form/fields"
 import { KeyStart } from "@/components/keys/key-start"
 import { Id, Money, None, Status, Time } from "@/components/list/cells"
+import { Card, Cards } from "@/components/page/card"
 import { PageFrame, Panel } from "@/components/page/page-frame"
 import { Button, type ButtonKind } from "@/components/ui/button"
 import { CopyField } from "@/components/ui/copy-field"
@@ -108,6 +109,13 @@ export default async function ComponentsPage() {
             <TextAreaField label="Note" name="note" rows={3} />
           </Panel>
           <CopyField id="copied" label="Copied text" value={'curl "https://example.com"'} copy="Copy request" />
+        </Example>
+        <Example title="Setting">
+          <Cards>
+            <Card title="Your picture" intro="Replaces your initials on these pages.">
+              <Button className="justify-self-start">Remove picture</Button>
+            </Card>
+          </Cards>
         </Example>
         <Example title="Table">
           <RowsTable
