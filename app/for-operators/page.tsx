@@ -45,7 +45,7 @@ export default function OperatorsPage() {
         {prompt && (
           <SiteSection
             title="Paste this into your agent"
-            text="The prompt comes with each admin key. The agent reads one document and knows what it may ask."
+            text={<p>The prompt comes with each admin key. The agent reads one document and knows what it may ask.</p>}
           >
             <CodePanel title={prompt.title} code={prompt.text.replaceAll(keyPlaceholder, `${kinds.admin.prefix}…`)} />
           </SiteSection>
