@@ -81,7 +81,19 @@ export default async function StartPage() {
         {first && (
           <SiteSection
             title="One call, one charge"
-            text="Credits are reserved, the work is done, and only its cost is charged. Send the same Idempotency-Key again, and you get the first response back for free."
+            text={
+              <>
+                <p>
+                  Credits are reserved, the work is done, and only its cost is charged. Send the same Idempotency-Key
+                  again, and you get the first response back for free.
+                </p>
+                <p>
+                  <Link href="/docs" className="text-accent underline">
+                    Read the API reference
+                  </Link>
+                </p>
+              </>
+            }
           >
             <div className="group/requests grid grid-cols-[minmax(0,1fr)] gap-2">
               <div className="px-2">

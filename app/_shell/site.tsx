@@ -52,7 +52,7 @@ export function SiteSection({
     >
       <div className="grid content-start gap-2">
         <h2 className="text-2xl font-semibold tracking-tight">{title}</h2>
-        <div className="grid gap-2 text-base text-pretty text-muted">{text}</div>
+        <div className="grid gap-3 text-base text-pretty text-muted">{text}</div>
       </div>
       <div className="grid min-w-0 content-start gap-5">{children}</div>
     </section>

@@ -7,7 +7,7 @@ import { kinds } from "@/lib/surfaces"
 
 const shown = 5
 
-/** Those of the admin data API only if there are no others, for viewers who cannot create its keys. */
+/** For viewers who cannot create admin keys, documents of the admin data API come only if there are no others. */
 export async function findDocuments({ kind, value }: Term, { role }: Pick<Viewer, "role">): Promise<Finding[]> {
   if (kind !== "text") return []
   const { found, isNear } = await searchDocuments(value)

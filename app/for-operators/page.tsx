@@ -42,7 +42,7 @@ export default function OperatorsPage() {
         </div>
         <SiteSection
           title="Paste this into your agent"
-          text="The prompt comes with each admin key. The agent reads one document and knows what it may ask."
+          text={<p>The prompt comes with each admin key. The agent reads one document and knows what it may ask.</p>}
         >
           <CodePanel title="Agent prompt" code={agentPrompt(`${kinds.admin.prefix}…`)} />
         </SiteSection>
