@@ -4,7 +4,7 @@ import type { Client } from "pg"
 import sharp from "sharp"
 import { inCredits } from "@/lib/credits/words"
 import { plainDate } from "@/lib/platform/text/format-time"
-import { inWords } from "@/lib/platform/text/words"
+import { capitalized, inWords } from "@/lib/platform/text/words"
 import { keyVariable, plans, product } from "@/lib/product"
 import { sampled, scripting } from "@/tests/support/sample"
 import { work } from "@/tests/support/work"
@@ -388,7 +388,9 @@ test("a run is one line with its cost, and links to its entries, its times and i
   await page.goto(`/account/credits?runId=${runId}`)
   await expect(page).toHaveURL(`/account/credits/entries?runId=${runId}`)
   await expect(page.getByLabel("Run ID")).toHaveValue(String(runId))
-  await expect(page.getByRole("table").locator("[data-label=Type]")).toHaveText(entries.map(({ kind }) => String(kind)))
+  await expect(page.getByRole("table").locator("[data-label=Type]")).toHaveText(
+    entries.map(({ kind }) => capitalized(String(kind))),
+  )
   await expect(fact(page, "Cost")).toHaveText(`${cost} of at most ${inCredits(work.maxCost)}`)
   await expect(fact(page, "Started")).toHaveText(/UTC$/)
   await expect(fact(page, "Key").getByRole("link")).toHaveAttribute("href", /^\/api-keys\/[0-9a-f-]{36}$/)

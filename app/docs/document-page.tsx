@@ -73,9 +73,9 @@ export async function DocumentPage({
               <span className="max-[24rem]:sr-only">Contents</span>
             </Button>
             {hasCode && (
-              <div className="xl:ml-[calc(50%+0.5rem)]">
+              <section aria-label="Language" className="xl:ml-[calc(50%+0.5rem)]">
                 <LanguageChoice />
-              </div>
+              </section>
             )}
             {!isSearch && (
               <a href="/docs/search" className={`${buttonStyle("quiet")} -mr-2 ml-auto px-2 lg:hidden`}>

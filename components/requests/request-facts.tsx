@@ -28,21 +28,19 @@ export function RequestFacts({
   return (
     <>
       <Facts>
-        <div className="sm:col-span-2 lg:col-span-3">
-          <Fact label="Response">
-            <Outcome status={status} code={code} />
-            {message && (
-              <p className="mt-1 wrap-anywhere">
-                <Untrusted>{message}</Untrusted>
-              </p>
-            )}
-            {code && (
-              <Link href="/docs#errors" className="text-accent underline">
-                Errors in the documents
-              </Link>
-            )}
-          </Fact>
-        </div>
+        <Fact label="Response" isWide>
+          <Outcome status={status} code={code} />
+          {message && (
+            <p className="mt-1 wrap-anywhere">
+              <Untrusted>{message}</Untrusted>
+            </p>
+          )}
+          {code && (
+            <Link href={`/docs#${code}`} className="text-accent underline">
+              This error in the documents
+            </Link>
+          )}
+        </Fact>
         <Fact label="Time">
           <time dateTime={createdAt}>
             {plainDate(time)}, {clockTime(time)} UTC

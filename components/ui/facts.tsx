@@ -4,9 +4,9 @@ export function Facts({ children }: { children: ReactNode }) {
   return <dl className="grid gap-x-6 gap-y-4 border-y border-line py-4 sm:grid-cols-2 lg:grid-cols-3">{children}</dl>
 }
 
-export function Fact({ label, children }: { label: string; children: ReactNode }) {
+export function Fact({ label, isWide = false, children }: { label: string; isWide?: boolean; children: ReactNode }) {
   return (
-    <div className="grid content-start gap-1">
+    <div className={`grid content-start gap-1 ${isWide ? "col-span-full" : ""}`}>
       <dt className="text-xs text-muted">{label}</dt>
       <dd>{children}</dd>
     </div>
