@@ -13,7 +13,7 @@ export async function openLook(
 
 async function firstRowOf(page: Page, address: string): Promise<string> {
   const html = await (await page.request.get(address)).text()
-  const [, href] = /<tbody\b.*?<a\b[^>]* href="([^"]+)"/s.exec(html) ?? []
+  const [, href] = /<tbody\b.*? data-opens\b.*?<a\b[^>]* href="([^"]+)"/s.exec(html) ?? []
   if (!href) throw new Error(`The first row of ${address} opens nothing.`)
   return href
 }

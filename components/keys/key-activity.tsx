@@ -172,10 +172,10 @@ const failureColumns = (page: string, requestsPage: RequestList, now: Date): Tab
     cell: ({ count, route, status }) => (
       <Link
         href={`${page}?${new URLSearchParams({ status: String(status), route })}`}
+        aria-label={`${count} of these requests`}
         className="underline decoration-line underline-offset-2 hover:decoration-current"
       >
         <Count value={count} />
-        <span className="sr-only"> of these requests</span>
       </Link>
     ),
   },
