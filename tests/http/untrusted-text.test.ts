@@ -127,6 +127,11 @@ async function actAsOwner(): Promise<void> {
   await send("admin/users/[id] grant", `/admin/users/${outsider.id}`, grant, owner.cookie)
   const note = { id: outsider.id, requestId: randomUUID(), text: plant("note about the account") }
   await send("admin/users/[id] note", `/admin/users/${outsider.id}`, note, owner.cookie)
+  if (modules.includes("feedback")) {
+    const { id: feedback } = await db().feedback.findFirstOrThrow({ where: { userId: outsider.id } })
+    const reply = { id: feedback, requestId: randomUUID(), reply: plant("reply") }
+    await send("admin/feedback reply", "/admin/feedback", reply, owner.cookie)
+  }
   const { id } = await createUser()
   const reason = modules.includes("audit") ? plant("details") : "Spam"
   await send("admin/users/[id] ban", `/admin/users/${id}`, { id, reason }, owner.cookie)
