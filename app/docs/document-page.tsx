@@ -70,7 +70,7 @@ export async function DocumentPage({
           >
             <Button kind="quiet" popoverTarget="contents" className="-ml-2 px-2 lg:hidden">
               <Menu aria-hidden="true" className="size-4" />
-              Contents
+              <span className="max-[24rem]:sr-only">Contents</span>
             </Button>
             {hasCode && (
               <div className="xl:ml-[calc(50%+0.5rem)]">
