@@ -1,12 +1,38 @@
 "use client"
 
-import type { MouseEvent, ReactNode } from "react"
+import { type MouseEvent, type ReactNode, useEffect, useRef } from "react"
 
-/** Beside the page on wide screens. */
+/** Beside the page on wide screens, where the entry of the section in view is marked. */
 export function ContentsPopover({ children }: { children: ReactNode }) {
+  const contents = useRef<HTMLElement>(null)
+
+  useEffect(() => {
+    const links = [...(contents.current?.querySelectorAll("a") ?? [])].filter(
+      ({ hash, pathname }) => hash && pathname === location.pathname,
+    )
+    const observer = new IntersectionObserver(
+      (changes) => {
+        const [shown] = changes.filter(({ isIntersecting }) => isIntersecting)
+        if (!shown) return
+        for (const link of links) {
+          if (link.hash === `#${shown.target.id}`) link.setAttribute("aria-current", "location")
+          else link.removeAttribute("aria-current")
+        }
+      },
+      // The section at a quarter of the window's height.
+      { rootMargin: "-25% 0% -75%" },
+    )
+    for (const { hash } of links) {
+      const section = document.getElementById(hash.slice(1))
+      if (section) observer.observe(section)
+    }
+    return () => observer.disconnect()
+  }, [])
+
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: a link that is followed by keyboard is clicked, too
     <nav
+      ref={contents}
       id="contents"
       aria-label="Contents"
       popover="auto"

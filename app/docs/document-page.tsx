@@ -141,7 +141,7 @@ function PageContents({ page: { href, title, surface, entries }, path }: { page:
         {title}
         <ChevronRight aria-hidden="true" className="ml-auto size-3.5 text-muted group-open/page:rotate-90" />
       </summary>
-      <ul className="mb-2 grid [scroll-target-group:auto]">
+      <ul className="mb-2 grid">
         {href !== path && (
           <li>
             <a href={href} className={entryStyle}>
@@ -163,4 +163,4 @@ function PageContents({ page: { href, title, surface, entries }, path }: { page:
 }
 
 const entryStyle =
-  "flex min-h-9 items-center gap-2 rounded-md px-2 text-muted hover:bg-sunken hover:text-ink lg:min-h-6.5 [&:target-current]:text-accent"
+  "flex min-h-9 items-center gap-2 rounded-md px-2 text-muted hover:bg-sunken hover:text-ink lg:min-h-6.5 aria-[current=location]:bg-accent/10 aria-[current=location]:text-accent"

@@ -189,7 +189,6 @@ function misusesOf(key: string): Sent[] {
     `/api/${key}`,
     `/api/auth/${key}`,
     `/${key}`,
-    `/docs/${key}`,
     `/docs/search?q=${key}`,
     `/reset-password/${key}`,
     `/admin/users/${key}`,
