@@ -3,6 +3,7 @@ import { pages } from "@/tests/support/pages"
 import { expectAccessibleWithoutSidewaysScroll, expectNoViolations, narrow, wide } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, press, row, rowButton, saved, shownKey, unfoldLimits } from "./key-page"
+import { hydrated } from "./pages"
 
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
@@ -94,6 +95,8 @@ test("in a low window, the last entry of the sidebar is reachable and above the 
   await signInAs("admin")
   await page.setViewportSize({ width: 1440, height: 600 })
   await page.goto("/admin")
+  // The script scrolls to the current entry.
+  await hydrated(page)
   const last = page.getByRole("link", { name: "Contact support" })
   await last.focus()
   const bottom = async (place: Locator) => place.boundingBox().then((box) => (box ? box.y + box.height : Number.NaN))

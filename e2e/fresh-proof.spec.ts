@@ -254,11 +254,9 @@ test.describe("with a passkey", () => {
     await expect(page.getByText("The passkey is removed.")).toBeVisible()
   })
 
-  test("in each form with a heading, the heading comes before the request for a proof", { tag: "@long" }, async ({
-    page,
-    database,
-    signUp,
-  }) => {
+  test("in each form or card with a heading, the heading comes before the request for a proof", {
+    tag: "@long",
+  }, async ({ page, database, signUp }) => {
     const { email } = await signUp({ role: "admin" })
     await addAuthenticator(page)
     const asks = async (path: string, submit: () => Promise<void>) => {
@@ -268,7 +266,9 @@ test.describe("with a passkey", () => {
       await expect(asking(page)).toBeVisible()
       const order = await page
         .locator("form", { has: asking(page) })
-        .evaluate((form) => [...form.querySelectorAll("h2, fieldset")].map(({ tagName }) => tagName))
+        .evaluate((form) =>
+          [...(form.closest("section") ?? form).querySelectorAll("h2, fieldset")].map(({ tagName }) => tagName),
+        )
       expect([path, ...order.slice(0, 2)]).toEqual([path, "H2", "FIELDSET"])
     }
     const press = (button: string) => () => page.getByRole("button", { name: button }).click()

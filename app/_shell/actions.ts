@@ -1,9 +1,11 @@
 "use server"
 
+import { revalidatePath } from "next/cache"
 import { redirect } from "next/navigation"
 import { z } from "zod"
-import { guestFormAction, refused } from "@/lib/form/action"
+import { done, formAction, guestFormAction, refused } from "@/lib/form/action"
 import { localPath } from "@/lib/platform/http/local-path"
+import { chooseTheme, theme } from "@/lib/platform/http/theme"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { currentViewer, endSession } from "@/lib/sign-in/browser-session"
 import { providerSignInUrl } from "@/lib/sign-in/providers/provider-url"
@@ -16,6 +18,17 @@ export const signInThrough = guestFormAction({
     const known = socialProviders().find(({ id }) => id === provider)
     if (!known) return refused("This sign-in method is not available.")
     redirect(await providerSignInUrl(known.id, localPath(callbackUrl)))
+  },
+})
+
+export const setTheme = formAction({
+  fields: z.object({ theme }),
+  permission: null,
+  fresh: false,
+  act: async ({ theme }) => {
+    await chooseTheme(theme)
+    revalidatePath("/", "layout")
+    return done()
   },
 })
 

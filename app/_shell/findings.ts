@@ -2,7 +2,7 @@ import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { anyPrefix } from "@/lib/surfaces"
 
 export type Finding = {
-  group: "On this page" | "Recent" | "Pages" | "Actions" | "Accounts" | "Keys" | "Documents"
+  group: "On this page" | "Recent" | "Pages" | "Actions" | "Requests" | "Accounts" | "Keys" | "Documents"
   label: string
   note?: string
   /** Further words that find it, from their first letter. */

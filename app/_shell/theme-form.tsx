@@ -1,6 +1,6 @@
-import { setTheme } from "@/app/account/settings/actions"
 import { Form } from "@/components/form/form"
 import type { Theme } from "@/lib/platform/http/theme"
+import { setTheme } from "./actions"
 
 const labels: Record<Theme, string> = { system: "System", light: "Light", dark: "Dark" }
 

@@ -64,7 +64,7 @@ export const reviewedProof: Record<string, true | string> = {
   "account/settings removePicture": "changes no way in and no right",
   "account/settings prepareExport": true,
   "account/settings requestDeletion": true,
-  "account/settings setTheme": "changes no way in and no right",
+  "_shell setTheme": "changes no way in and no right",
   "feedback sendFeedback": "changes no way in and no right",
   "waitlist join": "for a person without a session",
   ...proof,

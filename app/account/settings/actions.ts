@@ -10,7 +10,6 @@ import { done, formAction, type Message, type Outcome, refused, retryLater, sign
 import { allowExport } from "@/lib/leaving/export-token"
 import * as pictures from "@/lib/pictures/pictures"
 import { sendEmail } from "@/lib/platform/email/send"
-import { chooseTheme, theme } from "@/lib/platform/http/theme"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { tooMany } from "@/lib/sign-in/attempts"
 import { endSession } from "@/lib/sign-in/browser-session"
@@ -34,17 +33,6 @@ export const removePicture = formAction({
   fresh: false,
   act: async (_form, { viewer }) => {
     await pictures.removePicture(viewer.id)
-    revalidatePath("/", "layout")
-    return done()
-  },
-})
-
-export const setTheme = formAction({
-  fields: z.object({ theme }),
-  permission: null,
-  fresh: false,
-  act: async ({ theme }) => {
-    await chooseTheme(theme)
     revalidatePath("/", "layout")
     return done()
   },

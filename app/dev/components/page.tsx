@@ -4,6 +4,7 @@ import type { ReactNode } from "react"
 import { Chart } from "@/components/chart/chart"
 import { CheckboxesField, SelectField, TextAreaField, TextField } from "@/components/form/fields"
 import { Id, Money, None, Status, Time } from "@/components/list/cells"
+import { Card, Cards } from "@/components/page/card"
 import { PageFrame, Panel } from "@/components/page/page-frame"
 import { Button, type ButtonKind } from "@/components/ui/button"
 import { CopyField } from "@/components/ui/copy-field"
@@ -75,6 +76,13 @@ export default async function ComponentsPage() {
             <TextAreaField label="Note" name="note" rows={3} />
           </Panel>
           <CopyField id="copied" label="Copied text" value={'curl "https://example.com"'} copy="Copy request" />
+        </Example>
+        <Example title="Setting">
+          <Cards>
+            <Card title="Your picture" intro="Replaces your initials on these pages.">
+              <Button className="justify-self-start">Remove picture</Button>
+            </Card>
+          </Cards>
         </Example>
         <Example title="Table">
           <RowsTable

@@ -203,7 +203,7 @@ export const formCases: Record<string, FormCase> = {
       return { isDone: () => exists("account_deletions", "user_id", id) }
     },
   },
-  "account/settings setTheme": {
+  "_shell setTheme": {
     access: "accounts",
     path: "/account/settings",
     prepare: async () => ({
