@@ -21,6 +21,17 @@ export const signInThrough = guestFormAction({
   },
 })
 
+export const setTheme = formAction({
+  fields: z.object({ theme }),
+  permission: null,
+  fresh: false,
+  act: async ({ theme }) => {
+    await chooseTheme(theme)
+    revalidatePath("/", "layout")
+    return done()
+  },
+})
+
 export const signOut = guestFormAction({
   fields: z.object({}),
   act: async () => {
