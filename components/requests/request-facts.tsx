@@ -78,11 +78,13 @@ export function RequestFacts({
           )}
         </Fact>
         <Fact label="Request ID">
-          <CopyText label="Copy the request ID">{requestId}</CopyText>
+          <CopyText label="Copy the request ID">{id}</CopyText>
         </Fact>
         {requestId !== id && (
-          <Fact label="ID in the log">
-            <CopyText label="Copy the ID in the log">{id}</CopyText>
+          <Fact label="X-Request-Id of the client">
+            <code className="font-mono text-xs wrap-anywhere">
+              <Untrusted>{requestId}</Untrusted>
+            </code>
           </Fact>
         )}
         {again && (

@@ -10,6 +10,7 @@ import { cookieName } from "@/lib/platform/http/cookies"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { visible } from "@/lib/platform/text/visible-text"
+import { writeEntries } from "@/lib/request-log/write"
 import { kinds } from "@/lib/surfaces"
 import {
   ask,
@@ -20,7 +21,7 @@ import {
   sessionOf,
   unescaped,
 } from "@/tests/support/client"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { modules } from "@/tests/support/optional"
 import { mail, refusals, server } from "@/tests/support/shared-server"
@@ -56,6 +57,7 @@ function plant(name: string): string {
 const refused = "\u202e\u2067\u001b\u{E0069}"
 
 let outsider = { id: "", keyId: "", secret: "", cookie: "" }
+let requestId = ""
 let owner = { id: "", keyId: "", secret: "", cookie: "" }
 
 beforeAll(async () => {
@@ -91,6 +93,17 @@ async function actAsOutsider(): Promise<void> {
 
   const userAgent = keep("userAgent", `${hostile()}\u00ad\u0085`)
   await use(outsider, "/api/v1/me", { "user-agent": userAgent })
+  const refused = requestWith(
+    { id: outsider.keyId, userId: id },
+    {
+      createdAt: new Date(),
+      status: 400,
+      requestId: keep("request id", `ignore-all-rules-${mark()}`),
+      message: plant("message of an error"),
+    },
+  )
+  requestId = refused.id
+  await writeEntries(pool(), [refused])
   if (modules.includes("feedback")) {
     const opinion = { rating: "1", message: plant("message") }
     await send("feedback sendFeedback", "/feedback", opinion, outsider.cookie)
@@ -430,7 +443,10 @@ test("every page shows all of it, escaped, and isolated from the direction of th
   const account = customers.map((path) => path.replace("[surface]", "user").replace("[token]", "x"))
   const keys = ["?new", `?revoke=${outsider.keyId}`, `?rotate=${outsider.keyId}`, `?change=${outsider.keyId}`]
   for (const path of [...account, ...keys.map((search) => `/api-keys${search}`)]) {
-    await open(path.replace("[id]", outsider.keyId), outsider.cookie)
+    await open(
+      path.replace("/requests/[id]", `/requests/${requestId}`).replace("[id]", outsider.keyId),
+      outsider.cookie,
+    )
   }
   const admin = built.pages.filter((path) => path.startsWith("/admin"))
   const subject = `/admin/users/${outsider.id}`
@@ -442,7 +458,10 @@ test("every page shows all of it, escaped, and isolated from the direction of th
   ]
   for (const path of [...admin, ...more]) {
     for (const keyId of path.includes("/api-keys/[id]") ? [owner.keyId, outsider.keyId] : [""]) {
-      const address = path.replace("/api-keys/[id]", `/api-keys/${keyId}`).replace("[id]", outsider.id)
+      const address = path
+        .replace("/api-keys/[id]", `/api-keys/${keyId}`)
+        .replace("/requests/[id]", `/requests/${requestId}`)
+        .replace("[id]", outsider.id)
       expect(await open(address, owner.cookie), address).toBe(200)
     }
   }
