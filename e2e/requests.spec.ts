@@ -73,7 +73,7 @@ test("an id from a response leads to its request in the search of the list and i
   await page.goto("/account")
   await expect(page.getByRole("button", { name: "Find" })).toBeVisible()
   await page.keyboard.press("Control+k")
-  await page.keyboard.insertText(id)
+  await page.getByRole("combobox").fill(id)
   await expect(page.getByRole("option")).toHaveText([/^GET \/api\/v1\/me/])
   await page.keyboard.press("Enter")
   await expect(page).toHaveURL(`${list}/${id}`)

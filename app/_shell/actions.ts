@@ -43,14 +43,3 @@ export const signOut = guestFormAction({
     redirect(isEnded ? "/sign-in" : "/sign-in?error=SignOut")
   },
 })
-
-export const setTheme = formAction({
-  fields: z.object({ theme }),
-  permission: null,
-  fresh: false,
-  act: async ({ theme }) => {
-    await chooseTheme(theme)
-    revalidatePath("/", "layout")
-    return done()
-  },
-})
