@@ -22,7 +22,7 @@ test("the reference is public and lists every endpoint of the OpenAPI document w
     const expected = operations.filter(({ tags }) => tags.includes(surface))
     expect(expected.length).toBeGreaterThan(2)
     await expect(page.getByRole("heading", { level: 2 })).toHaveText(expected.map(({ title }) => title))
-    const ids = await page.locator("section").evaluateAll((sections) => sections.map(({ id }) => id))
+    const ids = await page.locator("main section").evaluateAll((sections) => sections.map(({ id }) => id))
     expect(ids).toEqual(expected.map(({ operationId }) => operationId))
     for (const id of ids) {
       await expect(page.locator(`a[href="#${id}"]`)).toHaveCount(1)
