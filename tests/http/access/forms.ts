@@ -275,6 +275,11 @@ export const formCases: Record<string, FormCase> = {
     path: "/account/security/two-factor",
     prepare: async () => ({ isDone: ({ text }) => text.includes('"challenge"') }),
   },
+  "account/security/two-factor declineOffer": {
+    access: "accounts",
+    path: "/account",
+    prepare: async () => ({ isDone: ({ cookies }) => cookies.some((line) => line.includes("=declined;")) }),
+  },
   "account/security/two-factor addKey": {
     access: "accounts",
     path: "/account/security/two-factor",
