@@ -26,6 +26,7 @@ const row = {
   maxCost: 3,
   body: z.strictObject({ text: z.string().meta({ examples: ["A text."] }) }),
   result: z.object({ characters: z.int() }),
+  counts: { characters: ["character", "characters"] as const },
   work,
 }
 const sample = (text: string) => ({ result: { characters: text.length, internal: "not published" }, cost: 2 })
@@ -102,7 +103,7 @@ test("work without a sample is not run for a text", async () => {
 
 test("invisible characters in a result are shown as symbols", async () => {
   const result = z.object({ echo: z.string() })
-  serve(userMetered({ ...row, result, sample: (text) => ({ result: { echo: text }, cost: 1 }) }))
+  serve(userMetered({ ...row, result, counts: {}, sample: (text) => ({ result: { echo: text }, cost: 1 }) }))
   const sent = await submit("abc\u200fdef")
   if (!sent.ok) expect.fail()
   expect(sent.done.words).toBe("would cost 1 credit")

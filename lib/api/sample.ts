@@ -1,16 +1,16 @@
 import { z } from "zod"
-import type { Worked } from "@/lib/credits/run"
 import { env } from "@/lib/env"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { plainParagraphs } from "@/lib/platform/schemas/text"
 import { type Documented, exampleBody } from "./documents/document"
+import { countsInWords } from "./result-words"
 
 export const sampleMaxLength = 300
 
 export const sampleForm = z.strictObject({ text: plainParagraphs({ name: "The text", max: sampleMaxLength }) })
 
 /** A result without a run: no account, no credits, no database. The text is neither stored nor logged. */
-export type Sample = Worked<unknown> & { text: string; response: unknown }
+export type Sample = { text: string; counts: readonly string[]; cost: number; response: unknown }
 
 type SampleResult =
   | ({ ok: true } & Sample)
@@ -36,7 +36,8 @@ export function sampleOf(endpoint: Documented, text = exampleTextOf(endpoint)): 
   const { data } = (example ?? {}) as { data?: object }
   const free = env().WELCOME_CREDITS
   const balance = free >= metered.maxCost ? { balance: free - cost } : {}
-  return { text, result, cost, response: { data: { ...data, cost, ...balance, result } } }
+  const counts = countsInWords(metered.counts ?? {}, { ...(result as object) })
+  return { text, counts, cost, response: { data: { ...data, cost, ...balance, result } } }
 }
 
 function exampleTextOf(endpoint: Documented): string | undefined {
