@@ -19,11 +19,17 @@ export function RecordedCall({
       <div className="grid min-w-0 content-start gap-6">
         {heading}
         {endpoint && (
-          <CodePanel title={`${endpoint.method} ${endpoint.path}`} code={readableJson(exampleBody(endpoint))} language="json" />
+          <CodePanel
+            title={`${endpoint.method} ${endpoint.path}`}
+            code={readableJson(exampleBody(endpoint))}
+            language="json"
+          />
         )}
         {children}
       </div>
-      {endpoint?.example !== undefined && <CodePanel title="Recorded response" code={readableJson(endpoint.example)} language="json" />}
+      {endpoint?.example !== undefined && (
+        <CodePanel title="Recorded response" code={readableJson(endpoint.example)} language="json" />
+      )}
     </>
   )
 }

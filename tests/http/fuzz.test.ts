@@ -210,6 +210,9 @@ const credentials = [
 
 type Credential = (typeof credentials)[number]
 
+/** A method that does not exist needs no key, but a well-formed one is authenticated first. */
+const wellFormedAndRefused: readonly Credential[] = ["unknown", "revoked", "expired"]
+
 const credential = mostly(fc.constant<Credential>("works"), fc.constantFrom(...credentials), 4)
 
 /** `meaning` is the value of a body in any notation. Only the work decides whether it accepts a `doubtful` body. */
@@ -443,7 +446,9 @@ function expectedStatuses(endpoint: ServedEndpoint, one: Case, account: Account)
 function expectedStatus(endpoint: ServedEndpoint, one: Case, account: Account): number {
   const { method, credential, given, body, idempotencyKey } = one
   if (method === "OPTIONS") return 204
-  if (method !== endpoint.method && !(method === "HEAD" && endpoint.method === "GET")) return 405
+  if (method !== endpoint.method && !(method === "HEAD" && endpoint.method === "GET")) {
+    return wellFormedAndRefused.includes(credential) ? 401 : 405
+  }
   if (credential === "two") return 400
   if (credential === "other" || credential === "banned") return 403
   if (credential !== "works") return 401
