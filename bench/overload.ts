@@ -16,7 +16,14 @@ async function main(): Promise<void> {
   const given = await openDatabase(10)
   const accounts = await createLoadAccounts(200)
   const server = await startServer(
-    (port) => serve(port, { ...given, BASE_URL: `http://127.0.0.1:${port}`, LOG_LEVEL: "error" }),
+    (port) =>
+      serve(port, {
+        ...given,
+        BASE_URL: `http://127.0.0.1:${port}`,
+        LOG_LEVEL: "error",
+        // Pages of one address take turns.
+        TRUSTED_PROXY_HOPS: "1",
+      }),
     "/api/v1/me",
   )
   const traffic = createTraffic({
