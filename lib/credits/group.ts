@@ -14,15 +14,22 @@ const maxMembers = 20
 /** A group has as many statements as the last one could have executed in this time, and at least one. */
 const maxMs = 1_000
 
-/** The connection was lost after COMMIT was sent. A temporary error, for any cause. */
-export class UnknownCommit extends Error {
-  /** transaction_resolution_unknown (PostgreSQL manual, appendix A). */
-  readonly code = "08007"
+/**
+ * The connection was lost after COMMIT was sent. A temporary error, for any cause. One class in the process, because a
+ * group can have members of several bundles.
+ */
+export const UnknownCommit = singleton(
+  "unknown-commit",
+  () =>
+    class UnknownCommit extends Error {
+      /** transaction_resolution_unknown (PostgreSQL manual, appendix A). */
+      readonly code = "08007"
 
-  constructor(cause: unknown) {
-    super("The connection was lost during the commit.", { cause })
-  }
-}
+      constructor(cause: unknown) {
+        super("The connection was lost during the commit.", { cause })
+      }
+    },
+)
 
 /** `runId`: the run that the statement closes. */
 type Member = {

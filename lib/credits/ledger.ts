@@ -184,7 +184,7 @@ async function reserveAgain(
   owner: OwnerId,
   runId: string,
   statement: QueryConfig,
-  error: UnknownCommit,
+  error: Error,
   signal?: Signal,
 ): Promise<Attempt> {
   const query = (config: QueryConfig) => inTurn(owner, "close", () => pool().query<Reserved>(config))

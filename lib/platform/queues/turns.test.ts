@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { Pool } from "pg"
-import { afterAll, afterEach, expect, test } from "vitest"
+import { afterAll, afterEach, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
-import { executeGrouped } from "@/lib/credits/group"
+import { executeGrouped, UnknownCommit } from "@/lib/credits/group"
 import { type RunResult, run } from "@/lib/credits/run"
 import { env } from "@/lib/env"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
@@ -182,6 +182,13 @@ test("while 200 runs of an account wait, its new runs are refused, and nobody el
   open()
   await Promise.all([...reads, ...waiting])
   expect(await call(busy)).toMatchObject({ ok: true })
+})
+
+test("a bundle recognizes the refusals of a queue that another bundle has made", async () => {
+  vi.resetModules()
+  const [turns, group] = [await import("./turns"), await import("@/lib/credits/group")]
+  expect(turns.inTurn).not.toBe(inTurn)
+  expect([turns.TooManyWaiting, group.UnknownCommit]).toEqual([TooManyWaiting, UnknownCommit])
 })
 
 test("of one account three tasks run at once with ten connections: first tasks that close runs, then the others, each in their order", async () => {

@@ -14,12 +14,19 @@ export function maxRunning(): number {
 /** Per client and process. */
 export const maxWaiting = 200
 
-/** Too many tasks of the client wait, or this one has waited as long as a request may wait for a connection. */
-export class TooManyWaiting extends Error {
-  constructor() {
-    super("Too many requests of this account are in progress. Try again in 2 seconds.")
-  }
-}
+/**
+ * Too many tasks of the client wait, or this one has waited as long as a request may wait for a connection. One class in
+ * the process, because a queue rejects with the class of the bundle that made the queue.
+ */
+export const TooManyWaiting = singleton(
+  "too-many-waiting",
+  () =>
+    class TooManyWaiting extends Error {
+      constructor() {
+        super("Too many requests of this account are in progress. Try again in 2 seconds.")
+      }
+    },
+)
 
 type Queue = { running: number; waiting: WaitingLine }
 
