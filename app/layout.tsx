@@ -2,6 +2,7 @@ import type { Metadata, Viewport } from "next"
 import { headers } from "next/headers"
 import { connection } from "next/server"
 import type { ReactNode } from "react"
+import { fonts } from "@/components/page/fonts"
 import { HtmlDocument } from "@/components/page/html-document"
 import { env } from "@/lib/env"
 import { markRead } from "@/lib/platform/http/responses"
@@ -36,5 +37,9 @@ export default async function RootLayout({ children }: { children: ReactNode }) 
   // Pages are not prerendered, because their scripts carry the nonce of the request.
   await connection()
   markRead(await headers())
-  return <HtmlDocument theme={await chosenTheme()}>{children}</HtmlDocument>
+  return (
+    <HtmlDocument theme={await chosenTheme()} fonts={fonts}>
+      {children}
+    </HtmlDocument>
+  )
 }

@@ -1,11 +1,11 @@
-import { ChevronsUpDown, LifeBuoy, Menu, Settings } from "lucide-react"
+import { ChevronsUpDown, LifeBuoy, LogOut, Menu, Settings } from "lucide-react"
 import type { ReactNode } from "react"
 import { Form } from "@/components/form/form"
 import { SignedInAs } from "@/components/form/signed-in-as"
 import { MenuPopover } from "@/components/overlay/menu-popover"
 import { ToastRegion } from "@/components/overlay/toast"
 import { Wordmark } from "@/components/page/wordmark"
-import { Button } from "@/components/ui/button"
+import { Button, buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { Notice } from "@/components/ui/notice"
 import { Avatar } from "@/components/values/avatar"
@@ -162,7 +162,10 @@ async function Account({ viewer }: { viewer: Viewer }) {
         </NavigationLink>
         <ThemeForm chosen={await chosenTheme()} />
         <Form action={signOut}>
-          <SignOutButton />
+          <SignOutButton id="sign-out" className={`${buttonStyle()} w-full`}>
+            <LogOut aria-hidden="true" className="size-4" />
+            Sign out
+          </SignOutButton>
         </Form>
       </MenuPopover>
     </div>

@@ -1,14 +1,8 @@
 "use client"
 
-import { LogOut } from "lucide-react"
-import { Button } from "@/components/ui/button"
+import type { ComponentProps } from "react"
 import { forget } from "./browser-storage"
 
-export function SignOutButton() {
-  return (
-    <Button id="sign-out" type="submit" onClick={forget} className="w-full">
-      <LogOut aria-hidden="true" className="size-4" />
-      Sign out
-    </Button>
-  )
+export function SignOutButton(props: ComponentProps<"button">) {
+  return <button {...props} type="submit" onClick={forget} />
 }

@@ -1,8 +1,7 @@
-"use client"
-
 import { Search } from "lucide-react"
-import { type ComponentProps, useEffect, useRef } from "react"
+import type { ComponentProps } from "react"
 import { controlStyle } from "@/components/form/field"
+import { SearchKey } from "./search-key"
 
 export function SearchField({
   id,
@@ -10,19 +9,6 @@ export function SearchField({
   defaultValue = "",
   ...input
 }: Omit<ComponentProps<"input">, "defaultValue"> & { id: string; label: string; defaultValue?: string }) {
-  const field = useRef<HTMLInputElement>(null)
-
-  useEffect(() => {
-    function focus(event: KeyboardEvent): void {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return
-      if (event.target instanceof Element && event.target.closest("input, textarea, select, [role=dialog]")) return
-      event.preventDefault()
-      field.current?.select()
-    }
-    document.addEventListener("keydown", focus)
-    return () => document.removeEventListener("keydown", focus)
-  }, [])
-
   return (
     <div className="relative min-w-28 flex-1 sm:max-w-96 sm:min-w-64">
       <label htmlFor={id} className="sr-only">
@@ -32,7 +18,6 @@ export function SearchField({
       <input
         {...input}
         id={id}
-        ref={field}
         defaultValue={defaultValue}
         autoComplete="off"
         spellCheck={false}
@@ -45,6 +30,7 @@ export function SearchField({
       >
         /
       </span>
+      <SearchKey fieldId={id} />
     </div>
   )
 }
