@@ -99,7 +99,11 @@ export default async function StartPage() {
               <div className="px-2">
                 <LanguageChoice />
               </div>
-              <ChosenCode title="Request" codeIn={(language) => exampleRequest(first, language, env().BASE_URL)} />
+              <ChosenCode
+                title="Request"
+                surface="user"
+                codeIn={(language) => exampleRequest(first, language, env().BASE_URL)}
+              />
             </div>
             <CallLinks to={others} />
           </SiteSection>

@@ -38,7 +38,9 @@ test("a row opens its request beside the list; the arrows go to its neighbors, a
   await expect(page).toHaveURL(`${list}/${ids[1]}`)
   await expect(sheet(page)).toHaveAccessibleName("GET /api/v1/me/orders")
   await expect(sheet(page)).toContainText('Unknown parameter "colour".')
-  await expect(sheet(page).getByLabel("As curl")).toHaveValue(/^curl ".+\/api\/v1\/me\/orders"/)
+  await expect(sheet(page).getByRole("figure", { name: "As curl" }).locator("code")).toHaveText(
+    /^curl ".+\/api\/v1\/me\/orders"/,
+  )
   await expectNoViolations(page)
   await page.keyboard.press("ArrowDown")
   await expect(page).toHaveURL(`${list}/${ids[2]}`)

@@ -28,7 +28,7 @@ export function RecordedCall({
         {children}
       </div>
       {endpoint?.example !== undefined && (
-        <CodePanel title="Recorded response" code={readableJson(endpoint.example)} language="json" />
+        <CodePanel title="Recorded response" code={readableJson(endpoint.example)} language="json" surface="user" />
       )}
     </>
   )

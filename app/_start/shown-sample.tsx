@@ -10,6 +10,6 @@ export function shownSample({ text, counts, cost, response }: Sample, isScripted
   return {
     text,
     words: [...counts, `would cost ${inCredits(cost)}`].join(" · "),
-    response: isScripted ? <CodePanel title="Response" code={code} language="json" /> : code,
+    response: isScripted ? <CodePanel title="Response" code={code} language="json" surface="user" /> : code,
   }
 }

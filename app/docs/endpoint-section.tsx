@@ -70,8 +70,14 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
         )}
       </div>
       <div className="grid min-w-0 content-start gap-4">
-        <ChosenCode title="Request" codeIn={(language) => exampleRequest(endpoint, language, baseUrl)} />
-        {example !== undefined && <CodePanel title="Response" code={readableJson(example)} language="json" />}
+        <ChosenCode
+          title="Request"
+          surface={endpoint.surface}
+          codeIn={(language) => exampleRequest(endpoint, language, baseUrl)}
+        />
+        {example !== undefined && (
+          <CodePanel title="Response" code={readableJson(example)} language="json" surface={endpoint.surface} />
+        )}
       </div>
     </section>
   )

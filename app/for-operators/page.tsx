@@ -44,7 +44,7 @@ export default function OperatorsPage() {
           title="Paste this into your agent"
           text={<p>The prompt comes with each admin key. The agent reads one document and knows what it may ask.</p>}
         >
-          <CodePanel title="Agent prompt" code={agentPrompt(`${kinds.admin.prefix}…`)} />
+          <CodePanel title="Agent prompt" code={agentPrompt(`${kinds.admin.prefix}…`)} surface="admin" />
         </SiteSection>
       </SiteMain>
       <SiteFooter />

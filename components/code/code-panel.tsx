@@ -12,7 +12,7 @@ export function CodePanel({
   title: string
   code: string
   language?: CodeLanguage
-  surface?: Surface
+  surface?: Surface | undefined
 }) {
   return (
     <CodeFrame title={title} surface={surface}>

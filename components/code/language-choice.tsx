@@ -1,4 +1,5 @@
 import { type Language, languageTitles } from "@/lib/api/documents/example-requests"
+import type { Surface } from "@/lib/surfaces"
 import { CodePanel } from "./code-panel"
 import type { CodeLanguage } from "./highlighted"
 
@@ -12,10 +13,23 @@ const shownIn: Record<Language, string> = {
 const languages: Record<Language, CodeLanguage> = { curl: "shell", javascript: "javascript", python: "python" }
 
 /** The same code in each language, of which the chosen one is shown. */
-export function ChosenCode({ title, codeIn }: { title: string; codeIn: (language: Language) => string }) {
+export function ChosenCode({
+  title,
+  surface,
+  codeIn,
+}: {
+  title: string
+  surface?: Surface
+  codeIn: (language: Language) => string
+}) {
   return languageTitles.map(([language, name]) => (
     <div key={language} data-language={language} className={shownIn[language]}>
-      <CodePanel title={`${title} in ${name}`} code={codeIn(language)} language={languages[language]} />
+      <CodePanel
+        title={`${title} in ${name}`}
+        code={codeIn(language)}
+        language={languages[language]}
+        surface={surface}
+      />
     </div>
   ))
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
+import { CodePanel } from "@/components/code/code-panel"
 import { Count, None } from "@/components/list/cells"
 import { Outcome } from "@/components/list/request-cells"
-import { CopyField } from "@/components/ui/copy-field"
 import { CopyText } from "@/components/ui/copy-text"
 import { Fact, Facts } from "@/components/ui/facts"
 import { Link } from "@/components/ui/link"
@@ -9,6 +9,7 @@ import { Untrusted } from "@/components/values/untrusted"
 import { inCredits } from "@/lib/credits/words"
 import { clockTime, plainDate } from "@/lib/platform/text/format-time"
 import type { Request } from "@/lib/request-log/lists"
+import type { Surface } from "@/lib/surfaces"
 
 export function RequestFacts({
   request,
@@ -21,14 +22,14 @@ export function RequestFacts({
   account?: ReactNode
   apiKey: ReactNode
   run: ReactNode
-  again: { curl: string; reference: string } | undefined
+  again: { surface: Surface; curl: string; reference: string } | undefined
 }) {
   const { id, requestId, createdAt, status, code, message, ms, rows, credits, address, userAgent, parameters } = request
   const time = new Date(createdAt)
   return (
     <>
       <Facts>
-        <Fact label="Response" isWide>
+        <Fact label="Response" isWide={status >= 400}>
           <Outcome status={status} code={code} />
           {message && (
             <p className="mt-1 wrap-anywhere">
@@ -93,7 +94,7 @@ export function RequestFacts({
           </Fact>
         )}
       </Facts>
-      {again && <CopyField id="request-as-curl" label="As curl" value={again.curl} copy="Copy as curl" lines={2} />}
+      {again && <CodePanel title="As curl" code={again.curl} language="shell" surface={again.surface} />}
     </>
   )
 }

@@ -2,6 +2,7 @@ import { exampleBody, operationId } from "@/lib/api/documents/document"
 import { requestIn } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
 import type { Request } from "@/lib/request-log/lists"
+import type { Surface } from "@/lib/surfaces"
 import { endpoints } from "./endpoints"
 
 /** A logged request as curl, with names in place of the values, which are not logged; and the endpoint's documents. */
@@ -9,7 +10,7 @@ export async function sentAgain({
   method,
   route,
   parameters,
-}: Request): Promise<{ curl: string; reference: string } | undefined> {
+}: Request): Promise<{ surface: Surface; curl: string; reference: string } | undefined> {
   const endpoint = (await endpoints()).find(({ path }) => path === route)
   if (!endpoint) return undefined
   const search = parameters.map((name, index) => `${index === 0 ? "?" : "&"}${name}=<${name}>`).join("")
@@ -19,6 +20,7 @@ export async function sentAgain({
     ...(isCall && { body: exampleBody(endpoint) }),
   })
   return {
+    surface: endpoint.surface,
     curl: method === "GET" || isCall ? curl : curl.replace("curl", method === "HEAD" ? "curl -I" : `curl -X ${method}`),
     reference: `/docs/${endpoint.surface}#${operationId(endpoint)}`,
   }

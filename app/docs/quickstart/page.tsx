@@ -38,19 +38,33 @@ export default async function QuickstartPage() {
   const code: Contents = {
     key: (
       <>
-        <CodePanel title="Shell" code={`read -rs ${keyVariable} && export ${keyVariable}`} language="shell" />
+        <CodePanel
+          title="Shell"
+          code={`read -rs ${keyVariable} && export ${keyVariable}`}
+          language="shell"
+          surface="user"
+        />
         {account && (
           <>
-            <ChosenCode title="Request" codeIn={(language) => exampleRequest(account, language, base)} />
-            <CodePanel title="Response" code={readableJson(account.example)} language="json" />
+            <ChosenCode title="Request" surface="user" codeIn={(language) => exampleRequest(account, language, base)} />
+            <CodePanel title="Response" code={readableJson(account.example)} language="json" surface="user" />
           </>
         )}
       </>
     ),
     call: call && (
       <>
-        <ChosenCode title="Charged request" codeIn={(language) => exampleRequest(call, language, base)} />
-        <CodePanel title="Response to the charged request" code={readableJson(call.example)} language="json" />
+        <ChosenCode
+          title="Charged request"
+          surface="user"
+          codeIn={(language) => exampleRequest(call, language, base)}
+        />
+        <CodePanel
+          title="Response to the charged request"
+          code={readableJson(call.example)}
+          language="json"
+          surface="user"
+        />
       </>
     ),
     error: refused && (
@@ -58,10 +72,15 @@ export default async function QuickstartPage() {
         title={`Response ${refused.error.status}`}
         code={readableJson(JSON.parse(errorEnvelope(refused.error.code, refused.error.message)))}
         language="json"
+        surface="user"
       />
     ),
     retry: call && (
-      <ChosenCode title="Request with retries" codeIn={(language) => exampleRetries(call, language, base)} />
+      <ChosenCode
+        title="Request with retries"
+        surface="user"
+        codeIn={(language) => exampleRetries(call, language, base)}
+      />
     ),
   }
   const more: Contents = {
