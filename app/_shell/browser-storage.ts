@@ -1,3 +1,5 @@
+import { product } from "@/lib/product"
+
 // The browser stores, until sign-out, the account whose page it loaded last and the addresses that this account found.
 
 const kept = 5
@@ -13,26 +15,30 @@ export function belongsTo(viewerId: string): boolean {
 
 /** Without labels, which may be personal data of others: the server names the ones that the viewer may open. */
 export function recentHrefs(): string[] {
-  return JSON.parse(stored("recent") ?? "[]")
+  return (stored("recent") ?? "").split("\n").filter((href) => href.startsWith("/"))
 }
 
 export function keepRecent(href: string): void {
-  store("recent", JSON.stringify([...new Set([href, ...recentHrefs()])].slice(0, kept)))
+  store("recent", [...new Set([href, ...recentHrefs()])].slice(0, kept).join("\n"))
 }
 
 export function forget(): void {
   try {
-    localStorage.removeItem("viewer")
-    localStorage.removeItem("recent")
+    for (const name of ["viewer", "recent"] as const) localStorage.removeItem(keyOf(name))
   } catch {}
 }
 
 type Name = "viewer" | "recent"
 
+/** Other products may have the same origin, as in development. */
+function keyOf(name: Name): string {
+  return `${product.slug}-${name}`
+}
+
 /** A browser can refuse storage to a site. */
 function stored(name: Name): string | null {
   try {
-    return localStorage.getItem(name)
+    return localStorage.getItem(keyOf(name))
   } catch {
     return null
   }
@@ -40,6 +46,6 @@ function stored(name: Name): string | null {
 
 function store(name: Name, value: string): void {
   try {
-    localStorage.setItem(name, value)
+    localStorage.setItem(keyOf(name), value)
   } catch {}
 }

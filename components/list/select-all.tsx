@@ -2,6 +2,7 @@
 
 import type { ChangeEvent } from "react"
 import { useHydrated } from "@/components/ui/use-hydrated"
+import { mostSelected } from "./selected"
 
 export function SelectAll() {
   return (
@@ -20,7 +21,6 @@ export function SelectAll() {
 }
 
 function selectAll({ target }: ChangeEvent<HTMLInputElement>): void {
-  for (const box of target.closest("table")?.querySelectorAll<HTMLInputElement>(".select input") ?? []) {
-    box.checked = target.checked
-  }
+  const boxes = target.closest("table")?.querySelectorAll<HTMLInputElement>(".select input") ?? []
+  for (const [index, box] of boxes.entries()) box.checked = target.checked && index < mostSelected
 }

@@ -2,7 +2,7 @@
 export const selected = "selected"
 
 /** A confirmation without JavaScript has its rows in the URL. */
-const most = 100
+export const mostSelected = 100
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
@@ -18,5 +18,5 @@ export function chosenIn(query: Query, action: string): string[] {
 }
 
 function idsOf(values: readonly unknown[]): string[] {
-  return values.filter((value) => typeof value === "string").slice(0, most)
+  return values.filter((value) => typeof value === "string").slice(0, mostSelected)
 }

@@ -1,4 +1,5 @@
 import { redirect } from "next/navigation"
+import { isAccount } from "@/lib/accounts/data"
 import type { OwnerId } from "@/lib/authority/owner"
 import { findRequest, type RequestList, requestPage } from "@/lib/request-log/lists"
 
@@ -10,6 +11,8 @@ export async function openSought(
 ): Promise<void> {
   const [[name, id] = [], ...others] = Object.entries(params).filter(([, value]) => value !== "")
   if ((name !== "requestId" && name !== "userId") || typeof id !== "string" || others.length > 0) return
+  // A client may send the id of an account as that of its request.
+  if (name === "userId" && (await isAccount(id))) return
   const found = await findRequest(id, where)
   if (found) redirect(requestPage(list, found))
 }

@@ -11,6 +11,10 @@ export async function accountsOf(ids: readonly string[]): Promise<Map<string, { 
   return new Map(accounts.map(({ id, ...account }) => [id, account]))
 }
 
+export async function isAccount(id: string): Promise<boolean> {
+  return (await accountsOf([id])).size > 0
+}
+
 export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
   return new Map([...(await accountsOf(ids))].map(([id, { email }]) => [id, email]))
 }

@@ -2,7 +2,7 @@ import { noRoute } from "@/lib/request-log/lists"
 import { errors, refuseAs } from "./errors"
 import { identifyIfWithKey } from "./identify"
 import { type Draft, respond, setAll } from "./respond"
-import { isPlain, notKept, ours, Said, said } from "./said"
+import { notKept, ours, Said, said } from "./said"
 
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
@@ -28,15 +28,22 @@ export const nothing = eachMethod((method) => async (request: Request) => {
   return method === "HEAD" ? withoutBody(response) : response
 })
 
+/** Paths of an API have lower-case words. A secret can have slashes. */
+const pathSegment = /^(?:v\d{1,2}|(?:[a-z]{1,16}[-_.]?){0,3})$/
+
 async function refusePath(request: Request, url: URL, draft: Draft): Promise<never> {
   await identifyIfWithKey(request, url, draft)
-  const segments = url.pathname.split("/").map((segment) => (segment === "" || isPlain(segment) ? segment : notKept))
+  const segments = url.pathname.split("/").map((segment) => (pathSegment.test(segment) ? segment : notKept))
   const kept = `There is nothing at ${segments.join("/")}.`
   return refuseAs("not_found", new Said(errors.not_found.meaning, kept))
 }
 
 export function methodNotAllowed(request: Request): Promise<Response> {
-  return respond(request, async () => refuseMethod(request, methods.join(", ")), noRoute)
+  const refuse = async (draft: Draft, url: URL) => {
+    await identifyIfWithKey(request, url, draft)
+    return refuseMethod(request, methods.join(", "))
+  }
+  return respond(request, refuse, noRoute)
 }
 
 function refuseMethod({ method }: Request, allowed: string): never {

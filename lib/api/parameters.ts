@@ -46,7 +46,7 @@ function mistakenFor(number: number): string | undefined {
   if (number <= 0 || number >= firstPlausibleMs) return undefined
   const asMs = new Date(number).toISOString()
   if (number >= 1000 && number <= 9999) return `is ${asMs} in epoch milliseconds; write a year as ${number}-01-01`
-  if (number * 1000 < firstPlausibleMs) return `is ${asMs} in epoch milliseconds, which is too early; send a date`
+  if (number * 1000 < firstPlausibleMs) return "is too early as a time in epoch milliseconds; send a date"
   return `is ${asMs} in epoch milliseconds; for a time in epoch seconds send ${number}000`
 }
 

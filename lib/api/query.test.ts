@@ -95,7 +95,7 @@ test.each([
 test.each([
   ["2025", "1970-01-01T00:00:02.025Z in epoch milliseconds; write a year as 2025-01-01"],
   ["1767225600", "1970-01-21T10:53:45.600Z in epoch milliseconds; for a time in epoch seconds send 1767225600000"],
-  ["5", "1970-01-01T00:00:00.005Z in epoch milliseconds, which is too early; send a date"],
+  ["5", "too early as a time in epoch milliseconds; send a date"],
 ])("a time %s is refused with the probable intention", (value, message) => {
   for (const name of ["since", "until"])
     expect(refusal(`${name}=${value}`)).toBe(`${name} is ${message}, got "${value}".`)

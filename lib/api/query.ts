@@ -5,7 +5,7 @@ import { product } from "@/lib/product"
 import { anyPrefix } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
 import { cursorError, defaultSort, limitBounds, type Parameters, type sharedParameters } from "./parameters"
-import { ours, quoted, type Said, said, saidAbout } from "./said"
+import { isWord, ours, quoted, type Said, said, saidAbout } from "./said"
 
 const maxParameters = 50
 
@@ -95,7 +95,7 @@ export function parseValue(name: string, text: string, schema: z.ZodType): unkno
   const [issue] = parsed.error.issues
   return refuseAs(
     "bad_request",
-    said`${name} ${issue ? expectation(issue, text) : ours("is invalid")}, got ${quote(text)}.`,
+    said`${name} ${issue ? expectation(issue, text) : ours("is invalid")}, got ${quote(text, isWord)}.`,
   )
 }
 
@@ -109,6 +109,6 @@ export function expectation(issue: z.core.$ZodIssue, value: unknown): Said {
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
 
 /** Masks API keys. */
-function quote(text: string): Said {
-  return quoted(text, text.replaceAll(apiKey, `${product.slug}_…`))
+function quote(text: string, isKept?: (text: string) => boolean): Said {
+  return quoted(text, text.replaceAll(apiKey, `${product.slug}_…`), isKept)
 }

@@ -1,3 +1,4 @@
+import { foreignSecret } from "@/lib/platform/text/foreign-secret"
 import { anyPrefix } from "@/lib/surfaces"
 
 /** `sent` goes to the client. `kept` goes to the request log: text of the client is in it only if `isPlain`. */
@@ -11,13 +12,19 @@ export class Said {
 export const notKept = "(not kept)"
 
 const name = /^[A-Za-z][A-Za-z0-9_.]{0,31}$/
-const secret = new RegExp(`${anyPrefix}|^(?:sk|pk|rk|whsec|gh[pousr]|github_pat|glpat)_|^(?:eyJ|AKIA|ASIA|AIza)`, "i")
-/** Random text has a digit soon, and names rarely do. */
-const random = /^(?=.*\d).{16,}$/
+const secret = new RegExp(`${anyPrefix}|^${foreignSecret}`, "i")
+/** Random text has a digit soon, and names rarely do. Numbers of cards and telephones are long. */
+const random = /^(?=.*\d).{16,}$|\d{5}/
+const word = /^[a-z][a-z_]{0,15}$/
 
 /** Names of fields and parameters are. Keys, addresses, tokens and sentences are not. */
 export function isPlain(text: string): boolean {
   return name.test(text) && !secret.test(text) && !random.test(text)
+}
+
+/** A value that is one may be a misspelled choice. Most passwords and names of people are none. */
+export function isWord(text: string): boolean {
+  return word.test(text) && !secret.test(text)
 }
 
 /** A value is text of the client unless it is a number or in `ours`. */
@@ -43,9 +50,9 @@ export function ours(text: string): Said {
 }
 
 /** @param shown without secrets, for the client */
-export function quoted(text: string, shown = text): Said {
+export function quoted(text: string, shown = text, isKept = isPlain): Said {
   const short = shown.length > 60 ? `${shown.slice(0, 60)}…` : shown
-  return new Said(JSON.stringify(short), isPlain(text) ? JSON.stringify(text) : notKept)
+  return new Said(JSON.stringify(short), isKept(text) ? JSON.stringify(text) : notKept)
 }
 
 export function joined(all: readonly Said[]): Said {

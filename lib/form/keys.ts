@@ -188,17 +188,21 @@ export function revokeKeyForm(surface: Surface) {
     permission: issuePermission,
     fresh: false,
     act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
-      const { id: ids, reason, replaced } = form
-      const result = await revokeKeys(surface, viewer, { ids, reason, replaced })
+      const result = await revokeKeys(surface, viewer, { ...form, ids: form.id })
       if (!result.ok) return refused("This key is not on this page. Reload the page to see the current list.")
       for (const { owner, keys } of result.revoked) after(() => sendEmail(owner, "keys_revoked", { keys }))
       revalidatePath(page)
       const count = result.revoked.reduce((total, { keys }) => total + keys.length, 0)
-      const [name, ...others] = result.names
-      if (others.length > 0) return done<Message>(`${count} keys are revoked.`)
-      return done(revokedMessage(name, form, `${page}/${ids[0]}`, count > 1))
+      const [key, ...others] = result.keys
+      if (others.length > 0) return done<Message>(revokedCount(count))
+      return done(revokedMessage(key.name, form, `${page}/${key.id}`, count > 1))
     },
   }
+}
+
+export function revokedCount(count: number): string {
+  if (count === 0) return "The keys had ended before."
+  return `${count} ${count === 1 ? "key is" : "keys are"} revoked.`
 }
 
 export function revokedMessage(

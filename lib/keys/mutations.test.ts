@@ -98,7 +98,7 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
       ok: false,
       reason: "not_found",
     })
-    const named = { ok: true, names: [key.name] }
+    const named = { ok: true, keys: [{ id: key.id, name: key.name }] }
     expect(await revokeKeys(surface, viewer, { ids: [key.id], reason: "leaked" })).toEqual({
       ...named,
       revoked: [

@@ -137,11 +137,13 @@ export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scop
 
 export type RevokedKey = { id: string; surface: Surface; name: string; start: string; ownerId: string }
 
+type NamedKey = { id: string; name: string }
+
 type RevokeResult =
   | {
       ok: true
       /** The keys of the form, whether it revoked them or they were revoked before. */
-      names: [string, ...string[]]
+      keys: [NamedKey, ...NamedKey[]]
       revoked: { owner: { id: string; email: string }; keys: RevokedKey[] }[]
     }
   | { ok: false; reason: "not_found" }
@@ -157,8 +159,8 @@ export async function revokeKeys(
       where: { id: { in: [...ids] }, ...keysWithin(surface, viewer) },
       select: { id: true, name: true, user: { select: { id: true, email: true } } },
     })
-    const [first, ...others] = found.map(({ name }) => name)
-    if (first === undefined) return { ok: false, reason: "not_found" }
+    const [first, ...others] = found.map(({ id, name }) => ({ id, name }))
+    if (!first) return { ok: false, reason: "not_found" }
     const keyIds = found.map(({ id }) => id)
     const which = replaced
       ? Prisma.sql`(${idIn(...keyIds)} OR successor_id = ANY (${keyIds}::uuid[]) AND ${notExpired})`
@@ -169,7 +171,7 @@ export async function revokeKeys(
       const own = keys.filter(({ ownerId }) => ownerId === owner.id)
       return own.length > 0 ? [{ owner, keys: own }] : []
     })
-    return { ok: true, names: [first, ...others], revoked }
+    return { ok: true, keys: [first, ...others], revoked }
   })
 }
 

@@ -7,6 +7,7 @@ import { clientOf } from "@/lib/platform/rate-limit/client-address"
 import { slidingWindowInProcess } from "@/lib/platform/rate-limit/in-process"
 import { log } from "@/lib/platform/telemetry/log"
 import { metrics } from "@/lib/platform/telemetry/metrics"
+import { foreignSecret } from "@/lib/platform/text/foreign-secret"
 import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
 
@@ -182,7 +183,7 @@ async function addUnlogged(place: string, n: number): Promise<void> {
   )
 }
 
-const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
+const keys = [new RegExp(`${anyPrefix}\\w*`, "gi"), new RegExp(`\\b${foreignSecret}[\\w.-]*`, "g")]
 const maxUserAgent = 200
 const maxMessage = 500
 
@@ -197,9 +198,10 @@ function entryOf({ address, userAgent, requestId, message, ...request }: Entry):
   return { ...request, ...copied, ms: Math.round(request.ms) }
 }
 
-/** Masks API keys. HTTP allows neither line breaks nor NUL. */
+/** Masks API keys, of other services, too. HTTP allows neither line breaks nor NUL. */
 function masked(userAgent: string | null): string | null {
-  return userAgent ? copyOf(userAgent.replaceAll(apiKey, "[key]").slice(0, maxUserAgent)) : null
+  const shown = keys.reduce((text, key) => text.replaceAll(key, "[key]"), userAgent ?? "")
+  return shown ? copyOf(shown.slice(0, maxUserAgent)) : null
 }
 
 function copyOf(text: string): string {

@@ -18,46 +18,54 @@ type InviteResult =
 
 const emailsAtOnce = 10
 
-/** A day later an address can be invited again, because an email can be lost. */
+/**
+ * A day later an address can be invited again, because an email can be lost. After an error, the entries that were not
+ * reached can be invited at once.
+ */
 export async function invite(actorId: OwnerId, ids: readonly string[]): Promise<InviteResult> {
-  const taken = await take(actorId, ids)
-  if ("reason" in taken) return { ok: false, reason: taken.reason }
-  const due = taken.filter(({ isDue }) => isDue)
-  const sent: Taken[] = []
-  for (let start = 0; start < due.length; start += emailsAtOnce) {
-    const emails = due.slice(start, start + emailsAtOnce).map(async (entry) => ((await send(entry)) ? [entry] : []))
-    const invited = (await Promise.all(emails)).flat()
-    const about = { actorId, action: "waitlist.invited", targetType: "waitlist_entry" } as const
-    await audit(db(), ...invited.map(({ id }) => ({ ...about, targetId: id })))
-    sent.push(...invited)
+  const invited: string[] = []
+  const others: string[] = []
+  const notSent: string[] = []
+  for (let start = 0; start < ids.length; start += emailsAtOnce) {
+    const taken = await take(actorId, ids.slice(start, start + emailsAtOnce))
+    if (taken === "not_permitted") return { ok: false, reason: taken }
+    const due = taken.filter(({ isDue }) => isDue)
+    const sent = await send(actorId, due)
+    for (const entry of taken) (sent.has(entry) ? invited : entry.isDue ? notSent : others).push(entry.email)
   }
-  const addresses = (entries: readonly Taken[]) => entries.map(({ email }) => email)
-  return {
-    ok: true,
-    invited: addresses(sent),
-    others: addresses(taken.filter(({ isDue }) => !isDue)),
-    notSent: addresses(due.filter((entry) => !sent.includes(entry))),
-  }
+  const found = invited.length + others.length + notSent.length
+  return found === 0 ? { ok: false, reason: "not_found" } : { ok: true, invited, others, notSent }
 }
 
 type Taken = Pick<WaitlistEntry, "id" | "email" | "status" | "invitedAt"> & { isDue: boolean }
 
-async function send({ id, email, status, invitedAt }: Taken): Promise<boolean> {
-  const isSent = await sendEmail({ id: null, email }, "waitlist_invite", { email })
-  if (!isSent) await db().waitlistEntry.updateMany({ where: { id, status: "invited" }, data: { status, invitedAt } })
-  return isSent
+/** Sends the emails and audits those that were sent; the others wait again. */
+async function send(actorId: OwnerId, due: readonly Taken[]): Promise<ReadonlySet<Taken>> {
+  const emails = await Promise.allSettled(
+    due.map(({ email }) => sendEmail({ id: null, email }, "waitlist_invite", { email })),
+  )
+  const isSent = (_: Taken, index: number) => emails[index]?.status === "fulfilled" && emails[index].value
+  const sent = new Set(due.filter(isSent))
+  for (const entry of due) {
+    const { id, status, invitedAt } = entry
+    if (sent.has(entry)) continue
+    await db().waitlistEntry.updateMany({ where: { id, status: "invited" }, data: { status, invitedAt } })
+  }
+  const about = { actorId, action: "waitlist.invited", targetType: "waitlist_entry" } as const
+  await audit(db(), ...[...sent].map(({ id }) => ({ ...about, targetId: id })))
+  for (const email of emails) if (email.status === "rejected") throw email.reason
+  return sent
 }
 
 /** Of two invitations at once, one is sent. Returns the entries as they were before. */
-function take(actorId: OwnerId, ids: readonly string[]): Promise<Taken[] | { reason: "not_permitted" | "not_found" }> {
+function take(actorId: OwnerId, ids: readonly string[]): Promise<Taken[] | "not_permitted"> {
   return db().$transaction(async (transaction) => {
     const [actor] = await lockAccounts(transaction, idIn(actorId))
-    if (actor?.status !== "active" || !holds(actor.role, "waitlist.manage")) return { reason: "not_permitted" }
+    if (actor?.status !== "active" || !holds(actor.role, "waitlist.manage")) return "not_permitted"
     const entries = await transaction.$queryRaw<Taken[]>`
       SELECT id, email, status::text, invited_at AS "invitedAt",
              status = 'waiting' OR status = 'invited' AND invited_at < now() - interval '1 day' AS "isDue"
       FROM waitlist_entries WHERE id = ANY (${ids}::uuid[]) ORDER BY id FOR UPDATE`
-    if (entries.length === 0) return { reason: "not_found" }
     const due = entries.flatMap(({ id, isDue }) => (isDue ? [id] : []))
     await transaction.$executeRaw`
       UPDATE waitlist_entries SET status = 'invited', invited_at = now() WHERE id = ANY (${due}::uuid[])`

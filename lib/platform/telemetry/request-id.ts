@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto"
+import { foreignSecret } from "@/lib/platform/text/foreign-secret"
 import { anyPrefix } from "@/lib/surfaces"
 
-const pattern = new RegExp(`^(?!.*${anyPrefix})[\\w-]{8,64}$`)
+/** No secret that was sent in its place. */
+const pattern = new RegExp(`^(?!.*${anyPrefix}|${foreignSecret})[\\w-]{8,64}$`)
 
 export function isRequestId(text: string): boolean {
   return pattern.test(text)

@@ -9,7 +9,7 @@ import { addNote, noteForm } from "@/lib/accounts/notes"
 import { creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
 import { done, formAction, invalid, type Message, refused, retryLater } from "@/lib/form/action"
-import { reasonField, revokedMessage } from "@/lib/form/keys"
+import { reasonField, revokedCount, revokedMessage } from "@/lib/form/keys"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { consolePageOf } from "@/lib/keys/data"
 import { type AccountRevocation, revokeKeyOfAccount, revokeKeysOf } from "@/lib/keys/mutations"
@@ -164,7 +164,7 @@ function ofRevocation(result: AccountRevocation, reason: RevocationReason, viewe
   const [first, ...others] = keys
   if (!first) return done<Message>("This account has no keys left to revoke.")
   after(() => sendEmail(owner, "keys_revoked", { keys }))
-  if (others.length > 0) return done<Message>(`${keys.length} keys are revoked.`)
+  if (others.length > 0) return done<Message>(revokedCount(keys.length))
   return done(revokedMessage(first.name, { reason }, consolePageOf(first, viewer)))
 }
 
