@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { newSecret } from "@/lib/keys/secret"
 import { Refusal } from "./errors"
-import { isPlain, joined, notKept, ours, quoted, said, saidAbout } from "./said"
+import { isPlain, isWord, joined, notKept, ours, quoted, said, saidAbout } from "./said"
 
 const names = ["a", "limit", "createdAt", "items.0.name", "user_id", "sha256", "PROPFIND"]
 const hidden = [
@@ -22,6 +22,7 @@ const hidden = [
   "a-b",
   "a\nb",
   "ünder",
+  "card_4111111111",
 ]
 
 test.each(names)("%s looks like a name, and is kept", (text) => {
@@ -33,6 +34,17 @@ test.each(hidden)("%j is sent to the client only", (text) => {
   expect(isPlain(text)).toBe(false)
   expect(quoted(text).kept).toBe(notKept)
   expect(said`got ${text}.`).toEqual({ sent: `got ${text}.`, kept: `got ${notKept}.` })
+})
+
+test.each([
+  ["eur", true],
+  ["last_week", true],
+  ["hunter2", false],
+  ["correcthorsebatterystaple", false],
+  ["MarieSchmidt", false],
+  ["hf_abcdefgh", false],
+])("the value %s is kept: %s", (text, isKept) => {
+  expect(quoted(text, text, isWord).kept).toBe(isKept ? JSON.stringify(text) : notKept)
 })
 
 test("numbers, the product's own text and texts of both kinds keep what they say", () => {

@@ -5,7 +5,7 @@ import { endpoints } from "@/app/api/v1/endpoints"
 import * as readOrdersBy from "@/app/api/v1/me/orders/route"
 import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
-import { nothing } from "@/lib/api/methods"
+import { methodNotAllowed, nothing } from "@/lib/api/methods"
 import { notKept } from "@/lib/api/said"
 import { usageDays } from "@/lib/keys/choices"
 import { newSecret } from "@/lib/keys/secret"
@@ -95,6 +95,13 @@ test("a key in a user agent is masked also where its prefix is in upper case", a
   expect(await logged(key.id)).toMatchObject([{ userAgent: "agent [key]" }])
 })
 
+test("secrets of other services in a user agent are masked, and names that begin like one are not", async () => {
+  const { key, send } = await caller("user")
+  const userAgent = "agent/1 (Asia/Berlin; sk_live_abc.def ghp_abcdefgh) token=eyJhbGciOi.eyJzdWIi AKIAIOSFODNN7EXAMPLE"
+  await send(readAccount, "/api/v1/me", { headers: { "user-agent": userAgent } })
+  expect(await logged(key.id)).toMatchObject([{ userAgent: "agent/1 (Asia/Berlin; [key] [key]) token=[key] [key]" }])
+})
+
 test("a path with a slash at its end, which Next accepts, is logged as the path of its endpoint", async () => {
   const { key, send } = await caller("user")
   expect((await send(readAccount, "/api/v1/me/")).status).toBe(200)
@@ -162,6 +169,16 @@ test("the message of an error is kept without what its client sent, except names
     "limit must be an integer from 1 to 500, got (not kept).",
     "Unknown parameter (not kept).",
   ])
+})
+
+test.each([
+  ["/api/v1/wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "/api/v1/(not kept)/(not kept)/(not kept)"],
+  ["/api/v1/a1b2c3d4e5/f6a7b8c9d0", "/api/v1/(not kept)/(not kept)"],
+  ["/api/v1/me/run-intent/x.csv", "/api/v1/me/run-intent/x.csv"],
+])("of the unknown path %s, only lower-case words are kept", async (path, kept) => {
+  const { key, send } = await caller("user")
+  await send(nothing.GET, path)
+  expect(await logged(key.id)).toMatchObject([{ message: `There is nothing at ${kept}.` }])
 })
 
 test("a long message is shortened", async () => {
@@ -239,6 +256,13 @@ test.each([
     "/api/v1/me/orders",
     405,
     "DELETE is not available here. Allowed: GET, HEAD, OPTIONS.",
+  ],
+  [
+    "a method of no endpoint",
+    (send: Send) => send(methodNotAllowed, "/api/v1/me/order", { method: "PROPFIND" }),
+    "none",
+    405,
+    "PROPFIND is not available here. Allowed: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.",
   ],
 ])("a request with a key for %s counts for its limit, and is logged", async (_what, act, route, status, message) => {
   const { key, send } = await caller("user", { requestsPerMinute: 1 })

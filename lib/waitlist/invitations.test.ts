@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
-import { afterEach, expect, test } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
+import * as entriesOfAudit from "@/lib/audit/entries"
 import type { OwnerId } from "@/lib/authority/owner"
 import { env } from "@/lib/env"
 import { db } from "@/lib/platform/postgres/prisma"
@@ -84,6 +85,25 @@ test("several addresses are invited at once, each with its email and audit entry
   expect(audited.map(({ action, actorId }) => [action, actorId])).toEqual(
     entries.map(() => ["waitlist.invited", actor]),
   )
+})
+
+test("an error in the middle strands no entry: an entry that got no email can be invited at once", async () => {
+  Object.assign(env(), { DEMO: "on" })
+  const [actor, entries] = [await staff(), await Promise.all(Array.from({ length: 25 }, waiting))]
+  const ids = entries.map(({ id }) => id)
+  const { audit } = entriesOfAudit
+  const failing = vi.spyOn(entriesOfAudit, "audit").mockImplementationOnce(audit)
+  failing.mockRejectedValueOnce(new Error("no connection"))
+  await expect(invite(actor, ids)).rejects.toThrow("no connection")
+  failing.mockRestore()
+  const sent = await db().email.count({ where: { to: { in: entries.map(({ email }) => email) } } })
+  expect(sent).toBe(20)
+  expect(await invite(actor, ids)).toMatchObject({
+    ok: true,
+    invited: { length: 5 },
+    others: { length: 20 },
+    notSent: [],
+  })
 })
 
 test("staff who have lost the permission or are banned invite nobody, and an unknown entry is refused", async () => {

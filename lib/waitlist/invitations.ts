@@ -39,7 +39,7 @@ export async function invite(actorId: OwnerId, ids: readonly string[]): Promise<
 
 type Taken = Pick<WaitlistEntry, "id" | "email" | "status" | "invitedAt"> & { isDue: boolean }
 
-/** Sends the emails and audits those that were sent; the others wait again. */
+/** Sends the emails and audits the sent ones; the other entries wait again. */
 async function send(actorId: OwnerId, due: readonly Taken[]): Promise<ReadonlySet<Taken>> {
   const emails = await Promise.allSettled(
     due.map(({ email }) => sendEmail({ id: null, email }, "waitlist_invite", { email })),

@@ -377,6 +377,8 @@ test.each(["owner", "support", "member"] as const)(
       const href = `/admin/requests/${other.ids.request}`
       expect(found).toMatchObject(holds(role, "audit.read") ? [{ href }] : [])
       expect((await page(`/account/requests/${id}`)).status).toBe(404)
+      // A request of the account would be opened.
+      expect((await page(`/account/requests?requestId=${id}`)).status).toBe(200)
     }
   },
 )

@@ -18,9 +18,10 @@ test("an id of another kind has no time", () => {
   }
 })
 
-test("an id of the client is kept unless it is malformed or has a key's prefix", () => {
+test("an id of the client is kept unless it is malformed or begins like a secret", () => {
   expect(requestIdFrom("order-4711")).toBe("order-4711")
-  for (const given of [null, "", "short", "two words", "x".repeat(65), `${keyPrefixes.user[0]}12345678`]) {
+  const secrets = ["ghp_abcdefgh", "sk_live_abc", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9"]
+  for (const given of [null, "", "short", "two words", "x".repeat(65), `${keyPrefixes.user[0]}12345678`, ...secrets]) {
     expect(requestIdFrom(given, "made")).toBe("made")
   }
 })
