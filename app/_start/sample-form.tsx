@@ -82,7 +82,7 @@ export function SampleForm({
           <div aria-busy={pending} className="group flex flex-wrap items-center gap-x-4 gap-y-2">
             {button}
             <p role="status" tabIndex={-1} {...(!refusal && focus)} className="font-medium outline-none">
-              {!refusal && shown.words}
+              {!refusal && `${shown === prefilled ? "" : "✓ "}${shown.words}`}
             </p>
             {refusal?.message && (
               <p role="alert" tabIndex={-1} {...focus} className="text-bad">

@@ -2,6 +2,7 @@ import { PlanTile } from "@/components/account/plan-tile"
 import { Shortage } from "@/components/account/shortage"
 import { Count } from "@/components/list/cells"
 import { SupportLink } from "@/components/page/support-link"
+import { Link } from "@/components/ui/link"
 import { Tile, Tiles } from "@/components/ui/tile"
 import { type CreditDay, forecastOf, spentIn } from "@/lib/credits/days"
 import { describeForecast, inCredits, shortageOf } from "@/lib/credits/words"
@@ -10,14 +11,13 @@ import type { CurrentSubscription } from "@/lib/purchases/subscriptions"
 export function AccountTiles({
   balance: { balance, held, neededForCall },
   days,
-  requests,
+  month,
   subscription,
   hasCalled,
 }: {
   balance: { balance: number; held: number; neededForCall: number | null }
   days: readonly CreditDay[]
-  /** This month. */
-  requests: number
+  month: { requests: number; failed: number }
   subscription: CurrentSubscription | null
   hasCalled: boolean
 }) {
@@ -40,8 +40,19 @@ export function AccountTiles({
       {hasCalled && (
         <>
           <Tile label={`Spent in ${days.length} days`}>{inCredits(spentIn(days))}</Tile>
-          <Tile label="Requests this month" note="with all keys">
-            <Count value={requests} />
+          <Tile
+            label="Requests this month"
+            note={
+              month.failed > 0 ? (
+                <Link href="/account/requests?status=failed" className="text-bad underline">
+                  <Count value={month.failed} /> failed
+                </Link>
+              ) : (
+                "None failed"
+              )
+            }
+          >
+            <Count value={month.requests} />
           </Tile>
         </>
       )}

@@ -69,7 +69,7 @@ export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readon
 function Share({ value }: { value: number }) {
   return (
     <div aria-hidden="true" className="mt-1.5 h-1 w-40 max-w-full rounded-full bg-sunken">
-      <div className="h-full rounded-full bg-surface" style={{ width: `${value * 100}%` }} />
+      <div className="h-full rounded-full bg-accent" style={{ width: `${value * 100}%` }} />
     </div>
   )
 }

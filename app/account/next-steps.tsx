@@ -23,7 +23,7 @@ export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
   return (
     <section
       aria-label="Next steps"
-      className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-4 rounded-xl bg-surface/5 p-4 sm:p-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)]"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-4 rounded-xl bg-accent/5 p-4 sm:p-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)]"
     >
       <div className="grid content-start gap-3">
         <h2 className="text-base font-semibold">Next steps</h2>
@@ -31,7 +31,7 @@ export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
           {steps.map(({ label, href, isDone }) => (
             <li key={label} className="flex min-h-11 items-center gap-3">
               {isDone ? (
-                <CircleCheck aria-hidden="true" className="size-5 text-surface" />
+                <CircleCheck aria-hidden="true" className="size-5 text-accent" />
               ) : (
                 <CircleDashed aria-hidden="true" className="size-5 text-muted" />
               )}

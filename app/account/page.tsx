@@ -68,7 +68,7 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
       <AccountTiles
         balance={balance}
         days={days}
-        requests={month.requests}
+        month={month}
         subscription={subscription}
         hasCalled={progress.hasCalled}
       />

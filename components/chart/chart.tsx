@@ -84,7 +84,7 @@ export function Chart({
 type Colored = Series & { color: string }
 
 /** None of the hues of a status; of different lightness, so that they differ without their hues. */
-const colors = ["var(--accent)", "var(--second)", "var(--third)"]
+const colors = ["var(--user)", "var(--second)", "var(--third)"]
 
 /** Above this ratio, the smaller of two series could not be read on the scale of the other. */
 const maxRatio = 8

@@ -17,7 +17,7 @@ export function CodeFrame({
   return (
     <figure data-surface={surface} className="overflow-hidden rounded-lg border border-line bg-panel">
       <figcaption
-        className={`flex h-9 items-center gap-2 px-3 text-xs font-medium ${surface ? "bg-surface/8 text-surface" : "bg-sunken text-muted"}`}
+        className={`flex h-9 items-center gap-2 px-3 text-xs font-medium ${surface ? "bg-accent/8 text-accent" : "bg-sunken text-muted"}`}
       >
         {surface && <Lock surface={surface} />}
         <span className="grow">{title}</span>

@@ -110,7 +110,10 @@ function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyFo
       />
       <ExpiresFields now={started} />
       {presets && permissions}
-      <Fold summary={presets ? "Limit its use" : "Limit what this key can do"}>
+      <Fold
+        summary={presets ? "Limit its use" : "Limit what this key can do"}
+        fields={presets ? limitFields : ["scopes", ...limitFields]}
+      >
         {!presets && permissions}
         <LimitFields rules={rules} />
       </Fold>
@@ -118,14 +121,14 @@ function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyFo
   )
 }
 
-const foldedFields = ["scopes", "spendLimit", "spendPeriod", "requestsPerMinute", "addresses"]
+const limitFields = ["spendLimit", "spendPeriod", "requestsPerMinute", "addresses"]
 
-function Fold({ summary, children }: { summary: string; children: ReactNode }) {
+function Fold({ summary, fields, children }: { summary: string; fields: readonly string[]; children: ReactNode }) {
   const { errors } = useFormState()
   const [isOpen, setOpen] = useState(false)
   return (
     <details
-      open={isOpen || foldedFields.some((name) => errors[name])}
+      open={isOpen || fields.some((name) => errors[name])}
       onToggle={(event) => setOpen(event.currentTarget.open)}
       className="rounded-md border border-line"
     >

@@ -157,7 +157,7 @@ const failureColumns = (page: string, requestsPage: RequestList, now: Date): Tab
   {
     label: "Status",
     className: "lg:max-w-96",
-    cell: ({ status, code }) => <Outcome status={status} code={code} />,
+    cell: ({ status, code }) => <Outcome status={status} code={code} message={null} />,
   },
   {
     label: "Last request",

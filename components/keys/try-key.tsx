@@ -366,10 +366,11 @@ function useCall(secret: string) {
   async function send(path: string, body: { text: string; idempotencyKey: string } | undefined) {
     if (calling) return
     setCalling(true)
-    setCalled({ response: await callApi(path, secret, body) })
+    const response = await callApi(path, secret, body)
+    setCalled({ response })
     setCalling(false)
-    // The list beside it shows the last use.
-    router.refresh()
+    // The list beside it shows the last use. Without a connection, the page would be left, and the key lost.
+    if (response) router.refresh()
   }
 
   return { called, calling, send, forget: () => setCalled(undefined) }

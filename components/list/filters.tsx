@@ -172,10 +172,10 @@ function Range({ filters }: { filters: readonly Filter[] }) {
   )
 }
 
-/** Without a script, a changed field opens nothing. */
+/** Where scripts run, a changed field opens the page, and the button is hidden before the page is drawn. */
 export function Apply({ className = "" }: { className?: string }) {
   return (
-    <Button type="submit" kind="primary" className={`justify-self-end in-data-live:hidden ${className}`}>
+    <Button type="submit" kind="primary" className={`justify-self-end [@media(scripting:enabled)]:hidden ${className}`}>
       Apply
     </Button>
   )

@@ -2,6 +2,7 @@ import type { ComponentProps } from "react"
 import { Link } from "@/components/ui/link"
 import { StatusBadge, type Tone } from "@/components/ui/status-badge"
 import { Untrusted } from "@/components/values/untrusted"
+import { notKept } from "@/lib/api/said"
 import { visible } from "@/lib/platform/text/visible-text"
 import { capitalized } from "@/lib/platform/text/words"
 import {
@@ -56,6 +57,12 @@ export function RequestLink({
   )
 }
 
+export const failureViews = [
+  { label: "Failed", search: "status=failed" },
+  { label: "4xx", search: "status=4xx" },
+  { label: "5xx", search: "status=5xx" },
+]
+
 /** As the API's filter `status` accepts them. */
 export function statusChoices(statuses: readonly number[]): Record<string, string> {
   const groups = Object.keys(statusGroups).map((name) => [name, capitalized(name)])
@@ -75,14 +82,23 @@ export function ResponseStatus({ status, code }: { status: number; code: string 
   )
 }
 
-export function Outcome({ status, code }: { status: number; code: string | null }) {
-  const meaning = code !== null && meaningOf(code)
+/** With the message of the response, or else what its code means. */
+export function Outcome({ status, code, message }: Pick<LoggedRequest, "status" | "code" | "message">) {
+  const reason = message ? shownMessage(message) : code !== null && meaningOf(code)
   return (
     <div>
       <ResponseStatus status={status} code={code} />
-      {meaning && <p className="mt-0.5 text-xs text-muted">{meaning}</p>}
+      {reason && (
+        <p className="mt-0.5 text-xs text-muted wrap-anywhere">
+          <Untrusted>{reason}</Untrusted>
+        </p>
+      )}
     </div>
   )
+}
+
+export function shownMessage(message: string): string {
+  return message.replaceAll(notKept, "…")
 }
 
 export function Sender({ address, userAgent }: { address: string | null; userAgent: string | null }) {

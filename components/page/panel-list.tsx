@@ -41,14 +41,14 @@ export function PanelRow({
   endNote?: ReactNode
 }) {
   return (
-    <li className="flex items-baseline justify-between gap-4 border-t border-line py-2.5">
+    <li className="flex items-baseline justify-between gap-4 border-t border-line py-1.5">
       <div className="min-w-0 wrap-anywhere">
-        <div>{title}</div>
-        {note && <div className="text-xs text-muted">{note}</div>}
+        <div className="leading-6">{title}</div>
+        {note && <div className="text-xs leading-6 text-muted">{note}</div>}
       </div>
       <div className="shrink-0 text-right">
-        {end && <div>{end}</div>}
-        {endNote && <div className="text-xs text-muted">{endNote}</div>}
+        {end && <div className="leading-6">{end}</div>}
+        {endNote && <div className="text-xs leading-6 text-muted">{endNote}</div>}
       </div>
     </li>
   )

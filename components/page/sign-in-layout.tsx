@@ -19,7 +19,7 @@ export function SignInLayout({ title, children }: { title: string; children: Rea
           <div
             key={surface}
             data-surface={surface}
-            className="grid content-center justify-items-center gap-8 bg-surface/8 text-surface"
+            className="grid content-center justify-items-center gap-8 bg-accent/8 text-accent"
           >
             <Keyhole surface={surface} className="h-[28vh]" />
             <code className="font-mono">{kinds[surface].prefix}…</code>

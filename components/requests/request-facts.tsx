@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import { CodePanel } from "@/components/code/code-panel"
 import { Count, None } from "@/components/list/cells"
-import { Outcome } from "@/components/list/request-cells"
+import { ResponseStatus, shownMessage } from "@/components/list/request-cells"
 import { CopyText } from "@/components/ui/copy-text"
 import { Fact, Facts } from "@/components/ui/facts"
 import { Link } from "@/components/ui/link"
@@ -22,7 +22,7 @@ export function RequestFacts({
   account?: ReactNode
   apiKey: ReactNode
   run: ReactNode
-  again: { surface: Surface; curl: string; reference: string } | undefined
+  again: { surface: Surface; title: string; curl: string; reference: string } | undefined
 }) {
   const { id, requestId, createdAt, status, code, message, ms, rows, credits, address, userAgent, parameters } = request
   const time = new Date(createdAt)
@@ -30,10 +30,10 @@ export function RequestFacts({
     <>
       <Facts>
         <Fact label="Response" isWide={status >= 400}>
-          <Outcome status={status} code={code} />
+          <ResponseStatus status={status} code={code} />
           {message && (
             <p className="mt-1 wrap-anywhere">
-              <Untrusted>{message}</Untrusted>
+              <Untrusted>{shownMessage(message)}</Untrusted>
             </p>
           )}
           {code && (
@@ -94,7 +94,7 @@ export function RequestFacts({
           </Fact>
         )}
       </Facts>
-      {again && <CodePanel title="As curl" code={again.curl} language="shell" surface={again.surface} />}
+      {again && <CodePanel title={again.title} code={again.curl} language="shell" surface={again.surface} />}
     </>
   )
 }

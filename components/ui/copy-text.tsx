@@ -21,7 +21,7 @@ export function CopyText({
   const Icon = feedback === "copied" ? Check : Copy
 
   return (
-    <span className="inline-flex items-center gap-1">
+    <span className="inline-flex min-h-6 items-center gap-1">
       <code
         ref={text}
         title={ending ? children : undefined}

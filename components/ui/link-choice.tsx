@@ -11,7 +11,7 @@ export function LinkChoice({ label, choices }: { label: string; choices: readonl
             href={href}
             aria-label={name}
             aria-current={isChosen ? "true" : undefined}
-            className="flex h-9 items-center rounded-md px-2.5 font-medium whitespace-nowrap text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=true]:bg-surface/10 aria-[current=true]:text-surface"
+            className="flex h-9 items-center rounded-md px-2.5 font-medium whitespace-nowrap text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=true]:bg-accent/10 aria-[current=true]:text-accent"
           >
             {label}
           </Link>

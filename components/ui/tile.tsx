@@ -2,7 +2,7 @@ import type { ReactNode } from "react"
 import { Link } from "./link"
 
 export function Tiles({ children }: { children: ReactNode }) {
-  return <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3 lg:grid-cols-5">{children}</dl>
+  return <dl className="flex flex-wrap gap-x-6 gap-y-5">{children}</dl>
 }
 
 export function Tile({
@@ -21,7 +21,7 @@ export function Tile({
 }) {
   return (
     <div
-      className={`relative grid content-start gap-1 ${lead ? "col-span-2 border-t-3 border-surface pt-2 sm:nth-last-[n+5]:row-span-2" : "border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
+      className={`relative grid content-start gap-1 ${lead ? "grow-2 basis-full border-t-3 border-accent pt-2 sm:basis-64" : "grow basis-34 border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
     >
       <dt className={lead ? "font-medium" : "text-muted"}>
         {href ? (

@@ -40,7 +40,7 @@ export function Keyhole({ surface, className = "" }: { surface: Surface; classNa
 export function LockPaths({ surface }: { surface: Surface }) {
   return (
     <g data-surface={surface}>
-      <path d={locks[surface].plate} className="fill-surface" />
+      <path d={locks[surface].plate} className="fill-accent" />
       <path d={locks[surface].keyhole} className="fill-on-accent" />
     </g>
   )

@@ -110,7 +110,7 @@ async function requireAddress({ allowed_cidrs: allowed }: CallingKey, headers: H
   await countFailure(clientAddress(headers), "with a key that it may not use")
   refuseAs(
     "address_not_allowed",
-    said`This key does not work from ${address ?? ours("an unknown address")}: its owner has limited it to other addresses.`,
+    said`This key does not work from ${ours(address ?? "an unknown address")}: its owner has limited it to other addresses.`,
   )
 }
 

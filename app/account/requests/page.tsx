@@ -4,7 +4,8 @@ import { firstRequest } from "@/components/code/first-request"
 import { Count, Moment } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Outcome, RequestLink, Sender, statusChoices } from "@/components/list/request-cells"
+import { failureViews, Outcome, RequestLink, Sender, statusChoices } from "@/components/list/request-cells"
+import { Views } from "@/components/list/views"
 import { PageFrame } from "@/components/page/page-frame"
 import { openSought } from "@/components/requests/open-sought"
 import { buttonStyle } from "@/components/ui/button"
@@ -33,6 +34,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
   ])
   return (
     <PageFrame title={entry.label} intro="The requests with all your keys, including failed ones.">
+      <Views page={page} query={listing.query} views={failureViews} />
       <ListView
         title={entry.label}
         page={page}

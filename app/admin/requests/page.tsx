@@ -5,7 +5,7 @@ import { KeyLink } from "@/components/admin/id-links"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Count, Moment } from "@/components/list/cells"
 import { addressOf } from "@/components/list/query"
-import { RequestLink, ResponseStatus, Sender, statusChoices } from "@/components/list/request-cells"
+import { failureViews, RequestLink, ResponseStatus, Sender, statusChoices } from "@/components/list/request-cells"
 import { openSought } from "@/components/requests/open-sought"
 import { errors } from "@/lib/api/errors"
 import { namedKeys } from "@/lib/keys/data"
@@ -40,6 +40,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/admin/r
       searchParams={searchParams}
       choices={async () => ({ route: await routeChoices(), status: statusChoices(statuses) })}
       loadRelated={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
+      views={failureViews}
       columns={[
         { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
         { label: "Account", card: "rest", cell: ({ userId }, account) => account(userId) },

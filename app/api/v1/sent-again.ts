@@ -10,7 +10,7 @@ export async function sentAgain({
   method,
   route,
   parameters,
-}: Request): Promise<{ surface: Surface; curl: string; reference: string } | undefined> {
+}: Request): Promise<{ surface: Surface; title: string; curl: string; reference: string } | undefined> {
   const endpoint = (await endpoints()).find(({ path }) => path === route)
   if (!endpoint) return undefined
   const search = parameters.map((name, index) => `${index === 0 ? "?" : "&"}${name}=<${name}>`).join("")
@@ -21,7 +21,13 @@ export async function sentAgain({
   })
   return {
     surface: endpoint.surface,
+    title: titleFor(isCall, parameters.length > 0),
     curl: method === "GET" || isCall ? curl : curl.replace("curl", method === "HEAD" ? "curl -I" : `curl -X ${method}`),
     reference: `/docs/${endpoint.surface}#${operationId(endpoint)}`,
   }
+}
+
+function titleFor(hasBody: boolean, hasValues: boolean): string {
+  if (hasBody) return "As curl, with the body of the example: bodies are not logged"
+  return hasValues ? "As curl, without the values: they are not logged" : "As curl"
 }
