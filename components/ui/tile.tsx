@@ -21,7 +21,7 @@ export function Tile({
 }) {
   return (
     <div
-      className={`relative grid content-start gap-1 ${lead ? "grow-2 basis-full border-t-3 border-accent pt-2 sm:basis-64" : "grow basis-34 border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
+      className={`relative grid content-start gap-1 ${lead ? "grow-2 basis-full border-t-3 border-accent pt-2 sm:basis-64" : "min-w-34 grow border-t border-line pt-2.5"} ${href ? "hover:border-ink" : ""}`}
     >
       <dt className={lead ? "font-medium" : "text-muted"}>
         {href ? (
@@ -37,7 +37,8 @@ export function Tile({
       >
         {children}
       </dd>
-      {note && <dd className="text-xs text-muted">{note}</dd>}
+      {/* As wide as the figure, and not the reverse. */}
+      {note && <dd className="w-0 min-w-full text-xs text-muted">{note}</dd>}
     </div>
   )
 }
