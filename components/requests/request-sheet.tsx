@@ -11,6 +11,8 @@ export function RequestSheet({ list, title, children }: { list: string; title: R
   const path = usePathname()
   const dialog = useRef<HTMLDialogElement>(null)
   const isMounted = useRef(false)
+  // Keys can be faster than pages: the address that was asked for last, from which the next step goes.
+  const asked = useRef(path)
   const [neighbors, setNeighbors] = useState<Neighbors>({})
 
   useEffect(() => setNeighbors(neighborsOf(list, path)), [list, path])
@@ -31,15 +33,18 @@ export function RequestSheet({ list, title, children }: { list: string; title: R
     router.back()
   }
 
-  function open(neighbor: string | undefined) {
-    if (neighbor) router.replace(neighbor, { scroll: false })
+  function open(place: Place) {
+    const neighbor = neighborsOf(list, asked.current)[place]
+    if (!neighbor) return
+    asked.current = neighbor
+    router.replace(neighbor, { scroll: false })
   }
 
   function move(event: KeyboardEvent) {
-    if (event.target instanceof HTMLTextAreaElement) return
-    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return
+    const place = places[event.key]
+    if (!place || event.ctrlKey || event.metaKey || event.altKey) return
     event.preventDefault()
-    open(event.key === "ArrowUp" ? neighbors.before : neighbors.after)
+    open(place)
   }
 
   return (
@@ -58,8 +63,8 @@ export function RequestSheet({ list, title, children }: { list: string; title: R
             {title}
           </h2>
           <div className="flex shrink-0 gap-1">
-            <Step label="Request above" Icon={ChevronUp} to={neighbors.before} open={open} />
-            <Step label="Request below" Icon={ChevronDown} to={neighbors.after} open={open} />
+            <Step label="Request above" Icon={ChevronUp} isLast={!neighbors.before} open={() => open("before")} />
+            <Step label="Request below" Icon={ChevronDown} isLast={!neighbors.after} open={() => open("after")} />
             <Button kind="quiet" aria-label="Close" className="px-2" onClick={() => dialog.current?.close()}>
               <X aria-hidden="true" className="size-4" />
             </Button>
@@ -71,25 +76,19 @@ export function RequestSheet({ list, title, children }: { list: string; title: R
   )
 }
 
-function Step({
-  label,
-  Icon,
-  to,
-  open,
-}: {
-  label: string
-  Icon: typeof X
-  to: string | undefined
-  open: (path: string | undefined) => void
-}) {
+function Step({ label, Icon, isLast, open }: { label: string; Icon: typeof X; isLast: boolean; open: () => void }) {
   return (
-    <Button kind="quiet" aria-label={label} className="px-2" aria-disabled={!to} onClick={() => open(to)}>
+    <Button kind="quiet" aria-label={label} className="px-2" aria-disabled={isLast} onClick={open}>
       <Icon aria-hidden="true" className="size-4" />
     </Button>
   )
 }
 
-type Neighbors = { before?: string | undefined; after?: string | undefined }
+const places: Readonly<Record<string, Place>> = { ArrowUp: "before", k: "before", ArrowDown: "after", j: "after" }
+
+type Place = "before" | "after"
+
+type Neighbors = { [place in Place]?: string | undefined }
 
 function neighborsOf(list: string, path: string): Neighbors {
   const paths = linksOf(list).map(({ pathname }) => pathname)

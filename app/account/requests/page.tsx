@@ -33,7 +33,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
     seenOf("owner", viewer.id),
   ])
   return (
-    <PageFrame title={entry.label} intro="The requests with all your keys, including failed ones.">
+    <PageFrame title={entry.label}>
       <Views page={page} query={listing.query} views={failureViews} />
       <ListView
         title={entry.label}
