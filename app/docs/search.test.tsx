@@ -96,7 +96,7 @@ test.each(["webhook", "webhooks please", "oauth", "stripe", "zzzzqqqq", "undefin
   },
 )
 
-test.each(["", " ", "the", "\0", "<>", "%".repeat(maxQueryLength)])("%j finds nothing", async (query) => {
+test.each(["", " ", "the", "a\\b", "\0", "<>", "%".repeat(maxQueryLength)])("%j finds nothing", async (query) => {
   expect(await searchDocuments(query)).toEqual({ found: [], isNear: false })
 })
 

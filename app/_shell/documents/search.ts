@@ -8,12 +8,12 @@ const maxWords = 8
 const maxNear = 6
 
 const ignored = new Set(
-  "a about an and are as at be can do does for from get how i if in is it my of on or the there to use what when where which with you your".split(
+  "about an and are as at be can do does for from get how if in is it my of on or the there to use what when where which with you your".split(
     " ",
   ),
 )
 
-/** The words of an entry, by their weight: its status, of its title, other words for it, and of its text. */
+/** The words of an entry, by their weight: its status, the words of its title, other words for it, and of its text. */
 type Searchable = { entry: DocsEntry; name: string; words: readonly (readonly [number, readonly string[]])[] }
 
 let searchables: Promise<readonly Searchable[]> | undefined
@@ -23,7 +23,7 @@ export async function searchDocuments(query: string): Promise<{ found: readonly 
   searchables ??= docsIndex().then((entries) => entries.map(prepared))
   const all = await searchables
   const sought = wordsOf(query.slice(0, maxQueryLength))
-  const chosen = sought.filter((word) => !ignored.has(word)).slice(0, maxWords)
+  const chosen = sought.filter((word) => word.length > 1 && !ignored.has(word)).slice(0, maxWords)
   const found = matching(chosen, nameOf(query), all)
   if (found.length > 0 || chosen.length === 0) return { found, isNear: false }
   return { found: nearestTo(chosen, all), isNear: true }
