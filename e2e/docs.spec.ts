@@ -7,6 +7,7 @@ import { keyVariable, product } from "@/lib/product"
 import type { Surface } from "@/lib/surfaces"
 import { isLong } from "@/tests/support/sample"
 import { keyOf, test } from "./fixtures"
+import { hydrated } from "./pages"
 
 const pages: Record<Surface, string> = { admin: "/docs/admin", user: "/docs/user" }
 const surfaces = Object.keys(pages) as Surface[]
@@ -121,6 +122,37 @@ test("the search leads to a field and to an error code, and tells when there is 
   await page.goto("/docs/search?q=pagnation")
   await expect(page.getByText("No results for “pagnation”. Closest matches:")).toBeVisible()
   await expect(page.getByRole("main").getByRole("link").first()).toContainText("Pagination")
+})
+
+test("Ctrl K finds documents on every document, and the pages of an account for its viewer", async ({
+  page,
+  signInAs,
+}) => {
+  const field = page.getByRole("combobox", { name: "Find a guide" })
+  const options = page.getByRole("option")
+  for (const path of isLong ? ["/docs", ...Object.values(pages), "/docs/quickstart", "/docs/leaks"] : [pages.user]) {
+    await page.goto(path)
+    await hydrated(page)
+    await page.keyboard.press("Control+k")
+    await expect(field).toBeFocused()
+    await expect(options.first()).toHaveText("API reference")
+    await field.fill("idempotency")
+    await expect(options.first()).toHaveText("IdempotencyGuides")
+    await page.keyboard.press("Enter")
+    await expect(page).toHaveURL("/docs#idempotency")
+    await expect(page.getByRole("region", { name: "Idempotency", exact: true })).toBeInViewport()
+  }
+  await page.keyboard.press("Control+k")
+  await field.fill("credits")
+  await expect(options.first()).toHaveText("CreditsGuides")
+  await signInAs("member")
+  await page.goto("/docs/search?q=429")
+  await hydrated(page)
+  await page.keyboard.press("Control+k")
+  await field.fill("add credits")
+  await expect(options.first()).toHaveText("Credits")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL("/account/credits")
 })
 
 test.describe("without JavaScript", () => {
