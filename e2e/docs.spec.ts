@@ -155,6 +155,16 @@ test("Ctrl K finds documents on every document, and the pages of an account for 
   await expect(page).toHaveURL("/account/credits")
 })
 
+test("links and buttons of the documents are at least 24 pixels high", async ({ page }) => {
+  for (const path of ["/docs/quickstart", "/docs", ...Object.values(pages), "/docs/leaks", "/docs/search?q=429"]) {
+    await page.goto(path)
+    const heights = await page
+      .locator("a:visible, button:visible, summary:visible")
+      .evaluateAll((targets) => targets.map((target) => target.getBoundingClientRect().height))
+    expect([path, heights.filter((height) => height < 24)]).toEqual([path, []])
+  }
+})
+
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 

@@ -89,7 +89,7 @@ export async function DocumentPage({
           <main
             id="content"
             tabIndex={-1}
-            className="pb-24 outline-none [&_:is(li,tr,dt):target]:bg-accent/10 [&_[id]]:scroll-mt-16 lg:[&_[id]]:scroll-mt-30"
+            className="pb-24 outline-none [&_:is(h2,p)>a]:py-1 [&_:is(li,tr,dt):target]:bg-accent/10 [&_[id]]:scroll-mt-16 lg:[&_[id]]:scroll-mt-30"
           >
             {children}
           </main>

@@ -22,7 +22,7 @@ export default async function SearchPage({ searchParams }: PageProps<"/docs/sear
   return (
     <DocumentPage path="/docs/search">
       <div className="grid max-w-3xl gap-4 pt-6">
-        <h1 className="text-xl font-semibold tracking-tight">Search the documents</h1>
+        <h1 className="text-title">Search the documents</h1>
         <search>
           <form action="/docs/search" className="flex gap-2">
             <SearchField
