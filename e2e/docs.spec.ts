@@ -7,6 +7,7 @@ import { keyVariable, product } from "@/lib/product"
 import type { Surface } from "@/lib/surfaces"
 import { isLong } from "@/tests/support/sample"
 import { keyOf, test } from "./fixtures"
+import { hydrated } from "./pages"
 
 const pages: Record<Surface, string> = { admin: "/docs/admin", user: "/docs/user" }
 const surfaces = Object.keys(pages) as Surface[]
@@ -115,9 +116,53 @@ test("the search leads to a field and to an error code, and tells when there is 
   await page.getByRole("link", { name: /^idempotency_mismatch/ }).click()
   await expect(page.locator(":target")).toContainText("422")
   await page.goto("/docs/search?q=webhook")
-  await expect(page.getByText("There is nothing with this word.")).toBeVisible()
-  await expect(page.getByRole("main").getByRole("link").first()).toContainText("Pagination")
+  await expect(page.getByText("No results for “webhook”.", { exact: true })).toBeVisible()
+  await expect(page.getByRole("main").getByRole("link")).toHaveCount(0)
   await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "noindex")
+  await page.goto("/docs/search?q=pagnation")
+  await expect(page.getByText("No results for “pagnation”. Closest matches:")).toBeVisible()
+  await expect(page.getByRole("main").getByRole("link").first()).toContainText("Pagination")
+})
+
+test("Ctrl K finds documents on every document, and the pages of an account for its viewer", async ({
+  page,
+  signInAs,
+}) => {
+  const field = page.getByRole("combobox", { name: "Find a guide" })
+  const options = page.getByRole("option")
+  for (const path of isLong ? ["/docs", ...Object.values(pages), "/docs/quickstart", "/docs/leaks"] : [pages.user]) {
+    await page.goto(path)
+    await hydrated(page)
+    await page.keyboard.press("Control+k")
+    await expect(field).toBeFocused()
+    await expect(options.first()).toHaveText("API reference")
+    await field.fill("idempotency")
+    await expect(options.first()).toHaveText("IdempotencyGuides")
+    await page.keyboard.press("Enter")
+    await expect(page).toHaveURL("/docs#idempotency")
+    await expect(page.getByRole("region", { name: "Idempotency", exact: true })).toBeInViewport()
+  }
+  await page.keyboard.press("Control+k")
+  await field.fill("credits")
+  await expect(options.first()).toHaveText("CreditsGuides")
+  await signInAs("member")
+  await page.goto("/docs/search?q=429")
+  await hydrated(page)
+  await page.keyboard.press("Control+k")
+  await field.fill("add credits")
+  await expect(options.first()).toHaveText("Credits")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL("/account/credits")
+})
+
+test("links and buttons of the documents are at least 24 pixels high", async ({ page }) => {
+  for (const path of ["/docs/quickstart", "/docs", ...Object.values(pages), "/docs/leaks", "/docs/search?q=429"]) {
+    await page.goto(path)
+    const heights = await page
+      .locator("a:visible, button:visible, summary:visible")
+      .evaluateAll((targets) => targets.map((target) => target.getBoundingClientRect().height))
+    expect([path, heights.filter((height) => height < 24)]).toEqual([path, []])
+  }
 })
 
 test.describe("without JavaScript", () => {
@@ -130,9 +175,9 @@ test.describe("without JavaScript", () => {
     await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Idempotency" }).click()
     await expect(page).toHaveURL("/docs#idempotency")
     await page.getByRole("link", { name: "Search the documents" }).click()
-    await page.getByRole("searchbox").fill('<img onerror="">cursor')
+    await page.getByRole("searchbox").fill('<"cursor">')
     await page.getByRole("button", { name: "Search" }).click()
-    await expect(page.getByRole("searchbox")).toHaveValue('<img onerror="">cursor')
+    await expect(page.getByRole("searchbox")).toHaveValue('<"cursor">')
     await page.getByRole("link", { name: /^cursor / }).click()
     await expect(page.locator(":target")).toContainText("meta.nextCursor")
   })

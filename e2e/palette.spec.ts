@@ -10,9 +10,7 @@ import { hydrated } from "./pages"
 
 const mailto = `mailto:${product.supportEmail}`
 
-const fieldName = "Find pages, actions, accounts and keys"
-
-const field = (page: Page) => page.getByRole("combobox", { name: fieldName })
+const field = (page: Page) => page.getByRole("combobox", { name: /^Find a / })
 const options = (page: Page) => page.getByRole("option")
 
 /** On a page that is ready for the shortcut. */
@@ -107,7 +105,7 @@ test("text typed before the palette is loaded is kept", { tag: "@long" }, async 
   // Prefetches of other pages may load the palette before Ctrl K does.
   await page.route("**/_next/static/chunks/**", async (route) => {
     const response = await route.fetch()
-    if ((await response.text()).includes(fieldName)) await loaded
+    if ((await response.text()).includes("Nothing found.")) await loaded
     await route.fulfill({ response })
   })
   await page.goto("/admin/orders")
@@ -344,7 +342,6 @@ test("texts that cannot be searched for find nothing", { tag: "@long" }, async (
     const response = await page.request.get(`/find${query}`)
     expect([query, response.status(), await response.json()]).toEqual([query, 200, []])
   }
-  expect((await page.request.get("/find")).status()).toBe(404)
 })
 
 test("Escape closes it, and on a phone its button is in the menu", { tag: "@long" }, async ({ page, signInAs }) => {

@@ -81,7 +81,10 @@ test("an unknown page keeps the navigation of the signed in, and icons are where
 }) => {
   await page.goto("/nowhere")
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Page not found")
-  await expect(page.getByRole("navigation")).toHaveCount(0)
+  const links = page.getByRole("main").getByRole("link")
+  await expect(links).toHaveText(["Start page", "API reference"])
+  await expect(page.getByRole("navigation", { name: "Site" }).getByRole("link", { name: "Sign in" })).toBeVisible()
+  await expect(page.getByRole("banner").getByRole("link", { name: product.name })).toHaveAttribute("href", "/")
   await signInAs("member")
   expect((await page.goto("/nowhere"))?.status()).toBe(404)
   await expect(page.getByRole("main")).toHaveText(/Page not found/)

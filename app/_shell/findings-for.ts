@@ -21,9 +21,10 @@ const buttons: readonly Finding[] = [
   { group: "Actions", label: "Sign out", keywords: "log out logout exit switch account", href: "#sign-out" },
 ]
 
-/** Pages come before actions of the same name. */
-export async function findingsFor(role: string): Promise<Finding[]> {
-  const areas = await Promise.all((["account", "admin", "help"] as const).map((area) => sectionsFor(area, role)))
+/** Pages come before actions of the same name. @param role none for a visitor */
+export async function findingsFor(role?: string): Promise<Finding[]> {
+  const own = role === undefined ? [] : (["account", "admin"] as const)
+  const areas = await Promise.all([...own, "help" as const].map((area) => sectionsFor(area, role ?? "")))
   const entries = areas.flat().flatMap(({ entries }) => entries)
   return [
     ...entries.map(

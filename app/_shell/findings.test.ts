@@ -22,6 +22,8 @@ const words = [
   ["invite", "Documents", "Waitlist"],
   ["ban", "Documents", "Accounts"],
   ["rotate", "API keys", "API keys"],
+  ["failed", "Failed requests", "Failed requests"],
+  ["add credits", "Credits", "Credits"],
   ["dark", "Dark theme", "Dark theme"],
   ["sign out", "Sign out", "Sign out"],
   ["idempotency", "Documents", "Documents"],

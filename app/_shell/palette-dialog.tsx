@@ -12,6 +12,7 @@ import { type Finding, type Group, groupsOf, withoutKey } from "./findings"
 
 export type PaletteDialogProps = {
   pages: readonly Finding[]
+  label: string
   fieldId: string
   text: string
   setText: (text: string) => void
@@ -21,7 +22,7 @@ export type PaletteDialogProps = {
 
 const pauseMs = 150
 
-export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }: PaletteDialogProps) {
+export function PaletteDialog({ pages, label, fieldId, text, setText, isOpen, onClose }: PaletteDialogProps) {
   const router = useRouter()
   const [here, setHere] = useState<readonly Finding[]>([])
   const [found, setFound] = useState<readonly Finding[]>([])
@@ -85,11 +86,13 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
               <Autocomplete.Input
                 id={fieldId}
                 onFocus={({ currentTarget }) => currentTarget.setSelectionRange(text.length, text.length)}
-                aria-label="Find pages, actions, accounts and keys"
-                placeholder="Find a page, an action, a key or a request ID…"
+                aria-label={label}
+                placeholder={`${label}…`}
                 className="h-12 w-full shrink-0 border-b border-line bg-transparent px-4 text-base outline-none placeholder:text-muted"
               />
-              <Autocomplete.Empty className="px-4 text-muted not-empty:py-6">Nothing found.</Autocomplete.Empty>
+              <Autocomplete.Empty className="px-4 text-muted not-empty:py-6">
+                {searched && "Nothing found."}
+              </Autocomplete.Empty>
               <Autocomplete.List className="overflow-y-auto p-2 empty:hidden">
                 {({ value, items }: Group) => (
                   <Autocomplete.Group key={value} items={items} className="not-last:mb-2">
@@ -144,10 +147,10 @@ async function recentFindings(pages: readonly Finding[], signal: AbortSignal): P
   return (await Promise.all(recent)).flatMap((finding) => (finding ? [{ ...finding, group: "Recent" }] : []))
 }
 
-/** Empty if the session has ended or the connection is lost: pages can still be found. */
+/** Empty if the connection is lost: pages can still be found. */
 async function search(text: string, signal: AbortSignal): Promise<Finding[]> {
   try {
-    const response = await fetch(`/find?${new URLSearchParams({ q: text })}`, { signal, redirect: "error" })
+    const response = await fetch(`/find?${new URLSearchParams({ q: text })}`, { signal })
     return response.ok ? await response.json() : []
   } catch {
     return []

@@ -6,24 +6,20 @@ import { useDialog } from "@/components/overlay/use-dialog"
 import { useHydrated } from "@/components/ui/use-hydrated"
 import type { Finding } from "./findings"
 import type { PaletteDialogProps } from "./palette-dialog"
+import { isPaletteKey } from "./palette-key"
 
 const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
 
 const fieldId = "palette-field"
 
-/** By its character, or by its place on a keyboard of another script. Autofill events have neither. */
-function isK({ key, code }: KeyboardEvent): boolean {
-  return /^k$/i.test(key) || (code === "KeyK" && !/^[a-z]$/i.test(key))
-}
-
-export function Palette({ pages }: { pages: readonly Finding[] }) {
+/** @param label what it finds, as its field asks for it */
+export function usePalette(pages: readonly Finding[], label: string) {
   const { Dialog, opened, open, close, preload } = useDialog<PaletteDialogProps, true>(loadDialog)
-  const hydrated = useHydrated()
   const [text, setText] = useState("")
 
   const press = useCallback(
     (event: KeyboardEvent) => {
-      if (!isK(event) || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+      if (!isPaletteKey(event)) return
       event.preventDefault()
       document.querySelector<HTMLElement>("#sidebar:popover-open")?.hidePopover()
       open(true)
@@ -56,6 +52,16 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
     return () => window.removeEventListener("keydown", type)
   }, [opened, end])
 
+  return {
+    open,
+    preload,
+    dialog: Dialog && <Dialog {...{ pages, label, fieldId, text, setText }} isOpen={opened === true} onClose={end} />,
+  }
+}
+
+export function Palette({ pages }: { pages: readonly Finding[] }) {
+  const { open, preload, dialog } = usePalette(pages, "Find a page, an action, a key or a request ID")
+  const hydrated = useHydrated()
   return (
     <>
       <button
@@ -73,7 +79,7 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
         <span className="grow text-left">Find</span>
         <kbd className="rounded border border-line px-1 font-sans text-xs">Ctrl K</kbd>
       </button>
-      {Dialog && <Dialog {...{ pages, fieldId, text, setText }} isOpen={opened === true} onClose={end} />}
+      {dialog}
     </>
   )
 }

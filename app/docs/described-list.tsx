@@ -15,11 +15,8 @@ export function DescribedList({ value, place }: { value: readonly Described[]; p
             <div className="text-muted">
               <Type>{fields.length > 0 ? shapeOf(type) : type}</Type>
               {untrusted && (
-                <a
-                  href="/docs#untrusted-text"
-                  className="mr-2 rounded-full bg-warn/10 px-2 py-px text-xs font-medium text-warn hover:underline"
-                >
-                  untrusted
+                <a href="/docs#untrusted-text" className="mr-2 py-1 text-warn hover:underline">
+                  <span className="rounded-full bg-warn/10 px-2 py-px text-xs font-medium">untrusted</span>
                 </a>
               )}
               {description && <Prose>{description}</Prose>}
@@ -45,7 +42,7 @@ function Type({ children }: { children: string }) {
   if (values <= maxValues) return <span className="mr-2 text-ink wrap-anywhere">{text}</span>
   return (
     <details className="text-ink wrap-anywhere">
-      <summary className="cursor-pointer">one of {values} values</summary>
+      <summary className="cursor-pointer py-0.5">one of {values} values</summary>
       {text}
     </details>
   )

@@ -11,6 +11,7 @@ import { kinds, type Surface } from "@/lib/surfaces"
 import { type ContentsPage, contents } from "./contents"
 import { ContentsPopover } from "./contents-popover"
 import { Method } from "./method"
+import { PaletteLoader } from "./palette-loader"
 
 // Links between documents are plain, because the server keeps them as whole pages, without data for Next's router.
 
@@ -30,6 +31,7 @@ export async function DocumentPage({
   return (
     <div className="group/requests mx-auto max-w-7xl px-4 sm:px-6">
       <SkipLink />
+      <PaletteLoader />
       <header className="z-20 flex h-14 items-center gap-x-4 border-b border-line bg-page lg:sticky lg:top-0 print:hidden">
         <Link href="/" className="flex rounded-md">
           <Wordmark />
@@ -87,7 +89,7 @@ export async function DocumentPage({
           <main
             id="content"
             tabIndex={-1}
-            className="pb-24 outline-none [&_:is(li,tr,dt):target]:bg-accent/10 [&_[id]]:scroll-mt-16 lg:[&_[id]]:scroll-mt-30"
+            className="pb-24 outline-none [&_:is(h2,p)>a]:py-1 [&_:is(li,tr,dt):target]:bg-accent/10 [&_[id]]:scroll-mt-16 lg:[&_[id]]:scroll-mt-30"
           >
             {children}
           </main>

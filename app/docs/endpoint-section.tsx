@@ -18,7 +18,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
     <section id={id} aria-labelledby={`${id}-title`} className={`${sectionStyle} xl:grid-cols-2`}>
       <div className="grid min-w-0 content-start gap-4">
         <div className="grid gap-1">
-          <h2 id={`${id}-title`} className="text-base font-semibold">
+          <h2 id={`${id}-title`} className="text-lg font-semibold">
             <a href={`#${id}`} className="wrap-anywhere hover:underline">
               <Method>{method}</Method> <Breakable after="/">{path}</Breakable>
             </a>
@@ -35,7 +35,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
         {metered && (
           <p>
             Costs up to {metered.maxCost} credits. <Prose>{conventions.metered}</Prose> To retry a call safely, send an{" "}
-            <a href="/docs#idempotency" className="text-accent underline">
+            <a href="/docs#idempotency" className="whitespace-nowrap text-accent underline">
               Idempotency-Key
             </a>
             .
@@ -52,13 +52,13 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
         )}
         {partsOf(endpoint).map(({ id: place, title, items }) => (
           <div key={place}>
-            <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
+            <h3 className="border-b border-line pb-1 font-semibold">{title}</h3>
             <DescribedList value={items} place={place} />
           </div>
         ))}
         {metered && (
           <div>
-            <h3 className="border-b border-line pb-1 text-xs font-semibold">Errors</h3>
+            <h3 className="border-b border-line pb-1 font-semibold">Errors</h3>
             <p className="py-1.5">
               {errorCodes(endpoint).map((code) => (
                 <a key={code} href={`/docs#${code}`} className="mr-3 inline-block hover:underline">

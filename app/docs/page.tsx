@@ -90,7 +90,7 @@ export default async function GuidesPage() {
   return (
     <DocumentPage path="/docs" hasCode>
       <header className="grid gap-3 pt-6 pb-2">
-        <h1 className="text-xl font-semibold tracking-tight">API reference</h1>
+        <h1 className="text-title">API reference</h1>
         <p className="max-w-3xl text-muted">
           Two HTTP APIs under <Code>{`${base}/api/v1`}</Code>, each with its own type of API key. A key works with one
           API and is rejected by the other.
@@ -149,7 +149,7 @@ function ErrorTable() {
 function Document({ path, children }: { path: string; children: ReactNode }) {
   return (
     <li>
-      <a href={path} className="font-mono text-[0.8125rem] text-accent hover:underline">
+      <a href={path} className="py-1 font-mono text-[0.8125rem] text-accent hover:underline">
         {path}
       </a>{" "}
       <span className="text-muted">{children}</span>

@@ -13,7 +13,7 @@ export function Section({
   return (
     <section id={id} aria-labelledby={`${id}-title`} className={`${sectionStyle} ${code ? "xl:grid-cols-2" : ""}`}>
       <div className={`grid min-w-0 content-start gap-3 ${code ? "" : "max-w-3xl"}`}>
-        <h2 id={`${id}-title`} className="text-base font-semibold">
+        <h2 id={`${id}-title`} className="text-lg font-semibold">
           <a href={`#${id}`} className="hover:underline">
             {title}
           </a>

@@ -1,5 +1,5 @@
-import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/findings"
+import { findingsFor } from "@/app/_shell/findings-for"
 import { GET as requests } from "@/app/api/v1/admin/requests/route"
 import { GET as users } from "@/app/api/v1/admin/users/route"
 import { nameOfRequest } from "@/components/list/request-cells"
@@ -13,7 +13,7 @@ import { holds } from "@/lib/permissions"
 import type { Term } from "@/lib/platform/postgres/search"
 import { relativeTime } from "@/lib/platform/text/format-time"
 import { findRequest, requestPage } from "@/lib/request-log/lists"
-import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
+import { currentViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { findDocuments } from "./documents"
 
@@ -29,13 +29,25 @@ const finders: readonly ((term: Term, viewer: Viewer) => Promise<Finding[]>)[] =
   findDocuments,
 ]
 
+/** Without a text: the pages, for the documents, which are the same for everyone. Visitors find documents only. */
 export const GET = withFailures(async (request) => {
-  const viewer = await requireViewer(kinds.user.page)
-  const text = new URL(request.url).searchParams.get("q") ?? notFound()
-  const { data: term } = searched.safeParse(text)
-  const found = term ? await Promise.all(finders.map((find) => find(term, viewer))) : []
-  return Response.json(found.flat(), { headers: { "Cache-Control": "no-store" } })
+  const viewer = await currentViewer()
+  const text = new URL(request.url).searchParams.get("q")
+  const found = text === null ? await pagesFor(viewer) : await findText(text, viewer)
+  return Response.json(found, { headers: { "Cache-Control": "no-store" } })
 })
+
+async function findText(text: string, viewer: Viewer | null): Promise<Finding[]> {
+  const { data: term } = searched.safeParse(text)
+  if (!term) return []
+  if (!viewer) return findDocuments(term)
+  return (await Promise.all(finders.map((find) => find(term, viewer)))).flat()
+}
+
+/** The documents have no account menu with buttons. */
+async function pagesFor(viewer: Viewer | null): Promise<Finding[]> {
+  return (await findingsFor(viewer?.role)).filter(({ href }) => !href.startsWith("#"))
+}
 
 /** By the X-Request-Id of a response. An account finds its own. */
 async function findRequests({ value }: Term, { id: userId, role }: Viewer): Promise<Finding[]> {

@@ -8,7 +8,7 @@ export function CallLinks({ to }: { to: readonly Documented[] }) {
     <ul aria-label="Metered calls" className="grid gap-1 text-muted">
       {to.map((endpoint) => (
         <li key={endpoint.path}>
-          <Link href={`/docs/${endpoint.surface}#${operationId(endpoint)}`} className="text-accent underline">
+          <Link href={`/docs/${endpoint.surface}#${operationId(endpoint)}`} className="py-1 text-accent underline">
             <code className="font-mono text-sm">{`${endpoint.method} ${endpoint.path}`}</code>
           </Link>
           : {endpoint.summary}.

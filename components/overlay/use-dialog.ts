@@ -4,16 +4,19 @@ import { type ComponentType, useCallback, useState } from "react"
 export function useDialog<Properties, Opened>(load: () => Promise<ComponentType<Properties>>) {
   const [Dialog, setDialog] = useState<ComponentType<Properties>>()
   const [opened, setOpened] = useState<Opened>()
-  const open = async (what: Opened) => {
-    setOpened(what)
-    try {
-      const loaded = await load()
-      setDialog(() => loaded)
-    } catch (error) {
-      setOpened(undefined)
-      throw error
-    }
-  }
+  const open = useCallback(
+    async (what: Opened) => {
+      setOpened(what)
+      try {
+        const loaded = await load()
+        setDialog(() => loaded)
+      } catch (error) {
+        setOpened(undefined)
+        throw error
+      }
+    },
+    [load],
+  )
   return {
     Dialog,
     opened,

@@ -367,6 +367,13 @@ test.each(roleNames)("the search of Ctrl K finds another account for %s only if 
   expect(found).toMatchObject(holds(role, "users.read") ? [account] : [])
 })
 
+test("the search of Ctrl K finds documents, and no page of an account, for a visitor", async () => {
+  const found = async (path: string) => JSON.parse((await ask(server, { path })).text) as { group: string }[]
+  for (const text of [mark("users.email"), other.ids.request]) expect(await found(`/find?q=${text}`)).toEqual([])
+  expect((await found("/find?q=credits")).filter(({ group }) => group !== "Documents")).toEqual([])
+  expect(await found("/find")).toMatchObject([{ href: "/docs" }, { href: expect.stringMatching(/^mailto:/) }])
+})
+
 test.each(["owner", "support", "member"] as const)(
   "the search of Ctrl K finds another account's request for %s only if it reads the log",
   async (role) => {

@@ -64,7 +64,7 @@ const ours: readonly PageRow[] = [
     access: "everyone",
     title: "Search the documents",
     examples: ["/docs/search?q=idempotency"],
-    states: ["?q=webhook"],
+    states: ["?q=pagnation"],
   },
   { path: "/docs/[surface]", access: "everyone", title: / API$/, examples: ["/docs/user", "/docs/admin"] },
   { path: "/docs/leaks", access: "everyone", title: "Report leaked keys" },

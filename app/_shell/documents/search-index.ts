@@ -20,8 +20,8 @@ export type DocsEntry = {
   surface?: Surface
   /** Other words that lead to it. */
   words?: string
-  /** Words for features that do not exist, to which this is nearest. */
-  insteadOf?: string
+  /** Of an error code. */
+  status?: number
 }
 
 let entries: Promise<readonly DocsEntry[]> | undefined
@@ -55,6 +55,7 @@ async function readEntries(): Promise<DocsEntry[]> {
     ...Object.entries(errors).map(([title, { status, meaning }]) => ({
       kind: "error" as const,
       title,
+      status,
       text: `${status}: ${meaning}`,
       href: `/docs#${title}`,
       place: "Errors",
@@ -84,7 +85,7 @@ function entriesOf(endpoint: ServedEndpoint): DocsEntry[] {
       href: page + operationId(endpoint),
       place: texts[surface].title,
       surface,
-      words: scope ?? "",
+      words: `${operationId(endpoint)} ${scope ?? ""}`,
     },
     ...partsOf(endpoint).flatMap(({ kind, id, title, items }) => {
       const place = `${method} ${path.replace("/api/v1", "")} · ${title}`

@@ -19,8 +19,6 @@ export type DocumentSection = {
   text: readonly string[]
   /** Other words that lead to it. */
   words: string
-  /** Words for features that do not exist: no result, but this section is offered. */
-  insteadOf?: string
 }
 
 /** Of responses, with their meaning. */
@@ -75,8 +73,7 @@ export const guides = [
       "Every request checks the key and its owner, so a revoked key, a closed account or a changed role takes effect on the next request.",
       `The example requests read the key from the environment variable \`${keyVariable}\`. \`read -rs\` sets it without writing the key to the shell history.`,
     ],
-    words: "auth authorize login bearer token header x-api-key credentials 401 unauthorized",
-    insteadOf: "oauth jwt session",
+    words: "auth authorize login bearer token header x-api-key credentials 401 unauthorized close delete ban account",
   },
   {
     id: "keys",
@@ -114,15 +111,13 @@ export const guides = [
       conventions.strict,
       "All lists accept these parameters. Some lists also accept filters.",
     ],
-    words: "paging page cursor offset limit next list all rows iterate loop filter sort order",
-    insteadOf: "webhook webhooks event events callback subscribe notification push poll polling",
+    words: "paging page cursor offset limit next list all rows iterate loop filter sort order poll polling",
   },
   {
     id: "streams",
     title: "Streams and CSV",
     text: [conventions.stream],
-    words: "export download bulk snapshot ndjson jsonl csv excel spreadsheet file",
-    insteadOf: "websocket sse realtime",
+    words: "export download data bulk snapshot ndjson jsonl csv excel spreadsheet file",
   },
   {
     id: "money-and-times",
@@ -137,7 +132,7 @@ export const guides = [
       conventions.metered,
       "The field `neededForCall` has the balance that a call needs: in `meta` of the credit ledger, and among the limits of the calling key.",
     ],
-    words: "billing pay payment cost charge price balance top up buy plan invoice",
+    words: "billing pay payment cost charge price balance top up add buy plan invoice",
   },
   {
     id: "rate-limit",
@@ -163,8 +158,7 @@ export const guides = [
     id: "for-machines",
     title: "For agents and tools",
     text: ["The same documents for programs:"],
-    words: "openapi swagger llms skill agent ai machine readable generate client postman",
-    insteadOf: "sdk library package npm pip mcp graphql grpc",
+    words: "openapi swagger llms skill agent ai machine readable generate client library sdk postman",
   },
 ] as const satisfies readonly DocumentSection[]
 

@@ -5,7 +5,7 @@ export const entry: NavigationEntry = {
   area: "account",
   after: "/api-keys",
   label: "Credits",
-  keywords: "billing balance usage ledger spending plan",
+  keywords: "add buy top up billing balance usage ledger spending plan",
   icon: Coins,
   permission: null,
 }

@@ -8,4 +8,5 @@ export const entry: NavigationEntry = {
   keywords: "calls errors failures log status codes debug",
   icon: ArrowLeftRight,
   permission: null,
+  actions: [{ label: "Failed requests", query: "?status=failed" }],
 }

@@ -8,4 +8,5 @@ export const entry: NavigationEntry = {
   label: "API requests",
   keywords: "calls errors failures request log status codes latency",
   icon: ArrowLeftRight,
+  actions: [{ label: "Failed API requests", query: "?status=failed" }],
 }

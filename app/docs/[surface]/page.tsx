@@ -24,12 +24,12 @@ export default async function SurfacePage({ params }: Props) {
   return (
     <DocumentPage path={`/docs/${surface}`} hasCode>
       <header className="grid max-w-2xl gap-1 pt-6 pb-2">
-        <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+        <h1 className="text-title">{title}</h1>
         <p className="text-muted">{reads}</p>
         <p className="text-muted">
           The endpoints are under <Code>{api}</Code> and require a key that starts with <Code>{prefix}</Code>. Create
           one at{" "}
-          <Link href={page} className="font-medium text-accent hover:underline">
+          <Link href={page} className="font-medium whitespace-nowrap text-accent hover:underline">
             {page}
           </Link>
           . The{" "}

@@ -30,7 +30,7 @@ export default function LeaksPage() {
     "your-own-key": (
       <p>
         Revoke it at{" "}
-        <Link href={user.page} className="text-accent underline">
+        <Link href={user.page} className="whitespace-nowrap text-accent underline">
           {user.page}
         </Link>
         , or replace it there with “It leaked”, which gives you a new key at once. Both take effect on the next request.
@@ -57,7 +57,7 @@ export default function LeaksPage() {
   return (
     <DocumentPage path="/docs/leaks">
       <header className="grid max-w-3xl gap-3 pt-6">
-        <h1 className="text-xl font-semibold tracking-tight">Report leaked keys</h1>
+        <h1 className="text-title">Report leaked keys</h1>
         <p className="text-muted">
           Did you find an API key in a repository, a log or a chat, where others can read it? Keys begin with{" "}
           <Code>{user.prefix}</Code> or <Code>{admin.prefix}</Code>. Report it here, and it stops working.

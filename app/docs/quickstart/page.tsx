@@ -144,7 +144,7 @@ export default async function QuickstartPage() {
   return (
     <DocumentPage path="/docs/quickstart" hasCode>
       <header className="grid gap-3 pt-6">
-        <h1 className="text-xl font-semibold tracking-tight">Quickstart</h1>
+        <h1 className="text-title">Quickstart</h1>
         <p className="text-muted">From nothing to a charged call and a safe retry, in a few minutes.</p>
       </header>
       {quickstart.map((step, index) => (

@@ -3,6 +3,7 @@ import { maxQueryLength, searchDocuments } from "@/app/_shell/documents/search"
 import type { DocsEntry } from "@/app/_shell/documents/search-index"
 import { SearchField } from "@/components/list/search-field"
 import { Button } from "@/components/ui/button"
+import { Untrusted } from "@/components/values/untrusted"
 import type { Surface } from "@/lib/surfaces"
 import { DocumentPage } from "../document-page"
 
@@ -15,12 +16,13 @@ export const metadata: Metadata = {
 const shown = 30
 
 export default async function SearchPage({ searchParams }: PageProps<"/docs/search">) {
-  const [query = ""] = [(await searchParams).q ?? ""].flat()
+  const [asked = ""] = [(await searchParams).q ?? ""].flat()
+  const query = asked.slice(0, maxQueryLength).trim()
   const { found, isNear } = await searchDocuments(query)
   return (
     <DocumentPage path="/docs/search">
       <div className="grid max-w-3xl gap-4 pt-6">
-        <h1 className="text-xl font-semibold tracking-tight">Search the documents</h1>
+        <h1 className="text-title">Search the documents</h1>
         <search>
           <form action="/docs/search" className="flex gap-2">
             <SearchField
@@ -29,13 +31,17 @@ export default async function SearchPage({ searchParams }: PageProps<"/docs/sear
               name="q"
               label="Word, field or error code"
               placeholder="Word, field or error code"
-              defaultValue={query.slice(0, maxQueryLength)}
+              defaultValue={query}
               maxLength={maxQueryLength}
             />
             <Button type="submit">Search</Button>
           </form>
         </search>
-        {query.trim() && <p className="text-muted">{summaryOf(found.length, isNear)}</p>}
+        {query && (
+          <p className="text-muted wrap-anywhere">
+            {isNear || found.length === 0 ? <Nothing query={query} near={found.length} /> : summaryOf(found.length)}
+          </p>
+        )}
         <ol className="divide-y divide-line">
           {found.slice(0, shown).map((entry) => (
             <Result key={entry.href} entry={entry} />
@@ -46,10 +52,18 @@ export default async function SearchPage({ searchParams }: PageProps<"/docs/sear
   )
 }
 
-function summaryOf(count: number, isNear: boolean): string {
-  if (isNear) return "There is nothing with this word. The nearest:"
+function summaryOf(count: number): string {
   if (count > shown) return `The first ${shown} of ${count} results`
   return `${count} ${count === 1 ? "result" : "results"}`
+}
+
+function Nothing({ query, near }: { query: string; near: number }) {
+  return (
+    <>
+      No results for “<Untrusted>{query}</Untrusted>”.
+      {near > 0 && ` Closest ${near === 1 ? "match" : "matches"}:`}
+    </>
+  )
 }
 
 function Result({ entry: { kind, title, text, href, place, surface } }: { entry: DocsEntry }) {

@@ -77,8 +77,9 @@ export const routes: Record<
   // Tests of their own, in streams.test.ts, request the lists.
   "/account/csv/[resource]": "sessions",
   "/admin/csv/[...resource]": "sessions",
-  // Its rows have the permissions of lists: lib/keys/data.test.ts and e2e/palette.spec.ts.
-  "/find": "sessions",
+  // Without a session, it finds documents. Its other rows have the permissions of lists: lib/keys/data.test.ts and
+  // e2e/palette.spec.ts.
+  "/find": "everyone",
   // Tests of their own, in pictures.test.ts, upload pictures and request them.
   "/account/settings/picture": "own forms",
   // Tests of their own, in leaving.test.ts, download exports.
