@@ -4,6 +4,7 @@ import { Breakable } from "@/components/values/breakable"
 import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
 import { absoluteTime, clockTime, plainDate } from "@/lib/platform/text/format-time"
+import { withMinus } from "@/lib/platform/text/minus"
 import { money } from "@/lib/platform/text/money"
 import { visible } from "@/lib/platform/text/visible-text"
 import { inWords } from "@/lib/platform/text/words"
@@ -55,7 +56,7 @@ export function Count({ value }: { value: number }) {
 const change = new Intl.NumberFormat("en", { signDisplay: "exceptZero" })
 
 export function SignedCount({ value }: { value: number }) {
-  return <span className="whitespace-nowrap">{change.format(value)}</span>
+  return <span className="whitespace-nowrap">{withMinus(change.format(value))}</span>
 }
 
 export function Text({ children }: { children: string | null }) {
