@@ -23,7 +23,7 @@ async function send(page: Page, request: APIRequestContext): Promise<string[]> {
   return ids
 }
 
-test("a row opens its request beside the list; the arrows go to its neighbors, and Escape leads back to its row", async ({
+test("a row opens its request beside the list; the arrows, j and k go to its neighbors, and Escape leads back to its row", async ({
   page,
   request,
   signUp,
@@ -47,6 +47,10 @@ test("a row opens its request beside the list; the arrows go to its neighbors, a
   await expect(sheet(page)).toContainText("There is nothing at /api/v1/me/order.")
   await page.keyboard.press("ArrowDown")
   await page.keyboard.press("ArrowUp")
+  await expect(page).toHaveURL(`${list}/${ids[1]}`)
+  await page.keyboard.press("j")
+  await expect(page).toHaveURL(`${list}/${ids[2]}`)
+  await page.keyboard.press("k")
   await expect(page).toHaveURL(`${list}/${ids[1]}`)
   await page.keyboard.press("ArrowDown")
   await expect(page).toHaveURL(`${list}/${ids[2]}`)

@@ -36,10 +36,11 @@ export function RequestSheet({ list, title, children }: { list: string; title: R
   }
 
   function move(event: KeyboardEvent) {
-    if (event.target instanceof HTMLTextAreaElement) return
-    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return
+    if (event.target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey || event.altKey) return
+    const step = steps[event.key]
+    if (!step) return
     event.preventDefault()
-    open(event.key === "ArrowUp" ? neighbors.before : neighbors.after)
+    open(neighbors[step])
   }
 
   return (
@@ -90,6 +91,13 @@ function Step({
 }
 
 type Neighbors = { before?: string | undefined; after?: string | undefined }
+
+const steps: Readonly<Record<string, keyof Neighbors>> = {
+  ArrowUp: "before",
+  k: "before",
+  ArrowDown: "after",
+  j: "after",
+}
 
 function neighborsOf(list: string, path: string): Neighbors {
   const paths = linksOf(list).map(({ pathname }) => pathname)
