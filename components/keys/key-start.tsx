@@ -7,7 +7,7 @@ export function KeyStart({ children: start }: { children: string }) {
   return (
     <code
       data-surface={surface}
-      className="inline-flex items-center gap-1.5 rounded bg-surface/8 px-1.5 align-bottom font-mono text-xs leading-4 font-normal whitespace-nowrap text-surface"
+      className="inline-flex items-center gap-1.5 rounded bg-surface/8 px-1.5 align-bottom font-mono text-xs leading-3.5 font-normal whitespace-nowrap text-surface"
     >
       <Lock surface={surface} />
       {start}…
