@@ -65,6 +65,21 @@ test("a row opens its request beside the list; the arrows, j and k go to its nei
   await expectNoViolations(page)
 })
 
+test("on a phone, the card of a failed request has its path and status in one line, and the reason below", {
+  tag: "@long",
+}, async ({ page, request, signUp }) => {
+  await page.setViewportSize(narrow)
+  await signUp({ credits: 0 })
+  await send(page, request)
+  await page.goto(`${list}?status=400`)
+  const texts = ["GET /api/v1/me/orders", "400", "The query or the body was invalid."]
+  const boxes = await Promise.all(texts.map((text) => rows(page).getByText(text, { exact: true }).boundingBox()))
+  const [path, status, reason] = boxes.map((box) => ({ top: box?.y ?? 0, bottom: (box?.y ?? 0) + (box?.height ?? 0) }))
+  expect(status?.top).toBeLessThan(Number(path?.bottom))
+  expect(reason?.top).toBeGreaterThanOrEqual(Number(status?.bottom))
+  await expect(rows(page).getByRole("link", { name: "GET /api/v1/me/orders" })).toBeInViewport({ ratio: 1 })
+})
+
 test("an id from a response leads to its request in the search of the list and in Ctrl K", async ({
   page,
   request,

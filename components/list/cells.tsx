@@ -29,9 +29,15 @@ export function Day({ at }: { at: string | null }) {
   return at === null ? <None /> : <Dated at={at} title={absoluteTime(new Date(at))} />
 }
 
-/** The day and the time to the second, in UTC, as the column says: many entries of a log are of the same minute. */
+/** The day and the time to the second, in UTC, as the head of the column says: many entries of a log are of the same minute. */
 export function Moment({ at }: { at: string }) {
-  return <Dated at={at}> {clockTime(new Date(at))}</Dated>
+  return (
+    <Dated at={at}>
+      {" "}
+      {clockTime(new Date(at))}
+      <span className="lg:hidden"> UTC</span>
+    </Dated>
+  )
 }
 
 function Dated({ at, title, children }: { at: string; title?: string; children?: ReactNode }) {
@@ -62,7 +68,10 @@ export function SignedCount({ value }: { value: number }) {
 export function Text({ children }: { children: string | null }) {
   if (!children) return <None />
   return (
-    <span title={visible(children)} className="line-clamp-2 max-w-80 wrap-anywhere">
+    <span
+      title={visible(children)}
+      className="text-pretty wrap-anywhere lg:line-clamp-2 lg:max-w-80 min-[90rem]:max-w-120"
+    >
       <Untrusted>{children}</Untrusted>
     </span>
   )

@@ -1,4 +1,4 @@
-import type { ComponentProps } from "react"
+import type { ComponentProps, ReactNode } from "react"
 import { Link } from "@/components/ui/link"
 import { StatusBadge, type Tone } from "@/components/ui/status-badge"
 import { Untrusted } from "@/components/values/untrusted"
@@ -62,14 +62,25 @@ export function statusChoices(statuses: readonly number[]): Record<string, strin
   return Object.fromEntries([...groups, ...statuses.map((status) => [status, String(status)])])
 }
 
-export function ResponseStatus({ status, code }: { status: number; code: string | null }) {
+export function ResponseStatus({
+  status,
+  code,
+  children,
+}: {
+  status: number
+  code: string | null
+  children?: ReactNode
+}) {
   return (
-    <span className="inline-flex flex-wrap items-center gap-x-1.5">
+    <span>
       <StatusBadge tone={toneOf(status)}>{String(status)}</StatusBadge>{" "}
       {code !== null && (
-        <code className="font-mono text-xs">
-          <ReadableId value={code} />
-        </code>
+        <span data-reason>
+          <code className="inline-block font-mono text-xs">
+            <ReadableId value={code} />
+          </code>{" "}
+          {children}
+        </span>
       )}
     </span>
   )
@@ -78,10 +89,9 @@ export function ResponseStatus({ status, code }: { status: number; code: string 
 export function Outcome({ status, code }: { status: number; code: string | null }) {
   const meaning = code !== null && meaningOf(code)
   return (
-    <div>
-      <ResponseStatus status={status} code={code} />
-      {meaning && <p className="mt-0.5 text-xs text-muted">{meaning}</p>}
-    </div>
+    <ResponseStatus status={status} code={code}>
+      {meaning && <span className="mt-0.5 block text-xs text-muted">{meaning}</span>}
+    </ResponseStatus>
   )
 }
 
