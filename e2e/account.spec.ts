@@ -147,7 +147,9 @@ test("a new account has welcome credits, and each empty page names the next step
   await expect(page).toHaveURL("/account/credits")
   const ledger = page.getByRole("table", { name: "Ledger" })
   await expect(ledger.getByRole("row")).toHaveCount(2)
-  await expect(ledger.getByRole("row").nth(1)).toHaveText(/^\d+ \w{3} \d{4}GrantWelcome credits\+100100$/)
+  await expect(ledger.getByRole("row").nth(1)).toHaveText(
+    /^\d+ \w{3} \d{4} \d\d:\d\d:\d\d UTCGrantWelcome credits\+100100$/,
+  )
   await expect(page.getByRole("slider")).toHaveCount(1)
   await expect(page.getByText("Nothing in this range")).toBeVisible()
 })
@@ -359,7 +361,7 @@ test("the URL contains filters as the API accepts them, without empty ones", { t
   await page.getByRole("button", { name: "Date" }).click()
   await page.getByLabel("Created since").fill("2026-01-01")
   await expect(page).toHaveURL("/account/credits/entries?since=2026-01-01&kind=purchase")
-  await page.getByRole("columnheader", { name: "Created" }).getByRole("link").click()
+  await page.getByRole("columnheader", { name: "Time (UTC)" }).getByRole("link").click()
   await expect(page).toHaveURL("/account/credits/entries?since=2026-01-01&kind=purchase&order=asc")
   const kinds = await page.getByRole("table").locator("[data-label=Type]").allTextContents()
   expect(new Set(kinds)).toEqual(new Set(["Purchase"]))
@@ -374,12 +376,11 @@ test("a run is one line with its cost, and links to its entries, its times and i
 }) => {
   await signInAs("member")
   await page.goto(`/account/credits?until=${daysAgo(1)}`)
-  // Older runs of the demo have no key.
   const line = page.getByRole("row").filter({ hasText: "Trial project" }).first()
-  const cost = -Number(await line.locator("[data-label=Amount]").textContent())
+  const cost = Number((await line.locator("[data-label=Amount]").textContent())?.replace("−", ""))
   const link = line.getByRole("link", { name: "Run", exact: true })
   const runId = await link.getAttribute("title")
-  await expect(line.getByRole("rowheader")).toHaveText(/^\d+ \w{3} \d{4}$/)
+  await expect(line.getByRole("rowheader")).toHaveText(/^\d+ \w{3} \d{4} \d\d:\d\d:\d\d UTC$/)
   const { data: entries } = await callApi(request, `/api/v1/me/credits?runId=${runId}`)
   expect(entries.reduce((sum, { amount }) => sum - Number(amount), 0)).toBe(cost)
   await line.click()
@@ -617,7 +618,7 @@ test.describe("a run with a new key", () => {
     await expect(fact(page, "Balance")).toHaveText(inCredits(tooFew))
     const ledger = page.getByRole("table", { name: "Ledger" })
     await expect(ledger.locator("[data-label=Type]")).toHaveText(["Adjustment", "Run", "Run", "Grant"])
-    await expect(ledger.locator("[data-label=Amount]")).toContainText([/\d/, `-${cost}`, `-${cost}`, `+${welcome}`])
+    await expect(ledger.locator("[data-label=Amount]")).toContainText([/\d/, `−${cost}`, `−${cost}`, `+${welcome}`])
   })
 
   test("sends the key only in the header, and is not charged twice after a lost response", async ({

@@ -55,8 +55,8 @@ for (const [place, { page: row, ...look }] of looks.entries()) {
       expect(await bottomOf(page, 12)).toBeLessThanOrEqual(768)
       await page.setViewportSize(narrow)
       expect(await bottomOf(page, 1)).toBeLessThan(narrow.height)
-      // The details of an action and the start of a key are lines of their own.
-      expect(await linesOfCards(page)).toBeLessThanOrEqual(/audit|keys/.test(row.path) ? 3 : 2)
+      // The details of an action, a message and the start of a key are lines of their own.
+      expect(await linesOfCards(page)).toBeLessThanOrEqual(/audit|feedback|keys/.test(row.path) ? 3 : 2)
     }
     await page.evaluate(() => {
       for (const details of document.querySelectorAll("main details")) details.setAttribute("open", "")

@@ -362,7 +362,7 @@ test.describe("the limits of a new key", () => {
     await dialog.getByRole("button", { name: "Create key" }).click()
     const key = await shownKey(page)
     await saved(page)
-    await expect(row(page, name)).toContainText(`${startOf(key)}… · readActive`)
+    await expect(row(page, name)).toContainText(`${startOf(key)}… readActive`)
     expect(await statusOf(request, key)).toEqual([200, undefined])
     expect(await run(request, key)).toEqual([403, "missing_scope"])
   })

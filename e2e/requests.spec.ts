@@ -23,7 +23,7 @@ async function send(page: Page, request: APIRequestContext): Promise<string[]> {
   return ids
 }
 
-test("a row opens its request beside the list; the arrows go to its neighbors, and Escape leads back to its row", async ({
+test("a row opens its request beside the list; the arrows, j and k go to its neighbors, and Escape leads back to its row", async ({
   page,
   request,
   signUp,
@@ -46,9 +46,13 @@ test("a row opens its request beside the list; the arrows go to its neighbors, a
   await expect(page).toHaveURL(`${list}/${ids[2]}`)
   await expect(sheet(page)).toContainText("There is nothing at /api/v1/me/order.")
   await page.keyboard.press("ArrowDown")
-  await page.keyboard.press("k")
+  await page.keyboard.press("ArrowUp")
   await expect(page).toHaveURL(`${list}/${ids[1]}`)
   await page.keyboard.press("j")
+  await expect(page).toHaveURL(`${list}/${ids[2]}`)
+  await page.keyboard.press("k")
+  await expect(page).toHaveURL(`${list}/${ids[1]}`)
+  await page.keyboard.press("ArrowDown")
   await expect(page).toHaveURL(`${list}/${ids[2]}`)
   await page.keyboard.press("Escape")
   await expect(sheet(page)).toBeHidden()
@@ -59,6 +63,21 @@ test("a row opens its request beside the list; the arrows go to its neighbors, a
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("GET /api/v1/me")
   await page.setViewportSize(narrow)
   await expectNoViolations(page)
+})
+
+test("on a phone, the card of a failed request has its path and status in one line, and the reason below", {
+  tag: "@long",
+}, async ({ page, request, signUp }) => {
+  await page.setViewportSize(narrow)
+  await signUp({ credits: 0 })
+  await send(page, request)
+  await page.goto(`${list}?status=400`)
+  const texts = ["GET /api/v1/me/orders", "400", /^Unknown parameter "colour"/]
+  const boxes = await Promise.all(texts.map((text) => rows(page).getByText(text, { exact: true }).boundingBox()))
+  const [path, status, reason] = boxes.map((box) => ({ top: box?.y ?? 0, bottom: (box?.y ?? 0) + (box?.height ?? 0) }))
+  expect(status?.top).toBeLessThan(Number(path?.bottom))
+  expect(reason?.top).toBeGreaterThanOrEqual(Number(status?.bottom))
+  await expect(rows(page).getByRole("link", { name: "GET /api/v1/me/orders" })).toBeInViewport({ ratio: 1 })
 })
 
 test("an id from a response leads to its request in the search of the list and in Ctrl K", async ({

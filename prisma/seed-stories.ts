@@ -346,9 +346,9 @@ class StoryBuilder {
 
   /**
    * One metered call: reserves its maximum, then settles its cost or fails. Does nothing if the balance is below that.
-   * @param spending of the key that made it, if that has a limit
+   * @param by the key that made it, with its spending if that has a limit
    */
-  run(at: number, spending?: Row) {
+  run(at: number, { key, spending }: { key?: Row | undefined; spending?: Row } = {}) {
     this.#events.push({
       at,
       apply: () => {
@@ -366,7 +366,7 @@ class StoryBuilder {
         this.rows.runs.push({
           id,
           user_id: this.person.id,
-          key_id: spending?.root_id ?? null,
+          key_id: key?.id ?? null,
           idempotency_key: null,
           released_key: null,
           fingerprint: this.random.bytea(32),
@@ -539,15 +539,16 @@ export function demoStories(random: Random, end: number, passwordHash: string): 
 
 function addMemberData(story: StoryBuilder) {
   const { random, end } = story
-  let spending: Row | undefined
+  let callers: ReturnType<typeof addLimitedKeys> | undefined
   story.apart(() => {
-    spending = addLimitedKeys(story)
+    callers = addLimitedKeys(story)
   })
   story.subscription(end - 250 * day, planOf(plans[1] ?? plans[0], usualInterval, usualCurrency), 0)
   story.pack(end - 120 * day, creditPacks[0], usualCurrency)
   story.pack(end - 33 * day, creditPacks[1] ?? creditPacks[0], usualCurrency)
   for (let count = 0; count < 60; count++) {
-    story.run(Math.floor(end - random.next() * 30 * day), count % 3 === 0 ? spending : undefined)
+    const at = Math.floor(end - random.next() * 30 * day)
+    story.run(at, count % 3 === 0 ? callers?.trial : { key: at < end - day ? callers?.replaced : callers?.successor })
   }
   const old = { revokedAt: end - 90 * day, reason: "not_needed" } as const
   story.key(end - 200 * day, "user", "Old laptop", demoSecret("user", "a"), old)
@@ -556,8 +557,8 @@ function addMemberData(story: StoryBuilder) {
   story.feedback(end - 12 * day, 5, "The run endpoint just works, retries included.")
 }
 
-/** One key for each kind of limit, and one that was rotated. @returns the spending of the one with a spending limit */
-function addLimitedKeys(story: StoryBuilder): Row {
+/** One key for each kind of limit, and one that was rotated. @returns the keys that make runs */
+function addLimitedKeys(story: StoryBuilder) {
   const { end } = story
   const add = (name: string, letter: string, ages: { created: number; expires: number; used: number }, limits = {}) => {
     const key = story.key(end - ages.created * day, "user", name, demoSecret("user", letter), {
@@ -573,7 +574,8 @@ function addLimitedKeys(story: StoryBuilder): Row {
   replaced.successor_id = String(successor.id)
   const rotation = { surface: "user", start: replaced.start, successorId: String(successor.id), grace: "7d" }
   story.audit(end - day, story.person.id, "api_key.rotated", "api_key", String(replaced.id), rotation)
-  return story.cap(add("Trial project", "h", { created: 35, expires: 55, used: 5 }), 500)
+  const trial = add("Trial project", "h", { created: 35, expires: 55, used: 5 })
+  return { replaced, successor, trial: { key: trial, spending: story.cap(trial, 500) } }
 }
 
 /** One key with few permissions, and one that leaked: see seed-requests.ts. */

@@ -77,7 +77,7 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
       >
         <Search aria-hidden="true" className="size-4" />
         <span className="grow text-left">Find</span>
-        <kbd className="rounded border border-line px-1 font-sans text-xs">Ctrl K</kbd>
+        <kbd className="rounded border border-line px-1 font-sans text-xs pointer-coarse:hidden">Ctrl K</kbd>
       </button>
       {dialog}
     </>

@@ -1,3 +1,5 @@
+import { withMinus } from "@/lib/platform/text/minus"
+
 const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" })
 const points = new Intl.NumberFormat("en", { maximumFractionDigits: 1, signDisplay: "exceptZero" })
 
@@ -24,7 +26,7 @@ function Shown({ text, isGood }: { text: string; isGood: boolean }) {
       title="Compared with the previous range"
       className={`text-xs font-medium tracking-normal whitespace-nowrap ${isEven ? "text-muted" : isGood ? "text-good" : "text-bad"}`}
     >
-      {text}
+      {withMinus(text)}
     </span>
   )
 }

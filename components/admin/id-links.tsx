@@ -10,7 +10,7 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
     <Link
       href={`/admin/users/${id}`}
       title={isDeleted ? email : undefined}
-      className="line-clamp-2 max-w-96 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:min-w-48"
+      className="line-clamp-2 max-w-96 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:min-w-52"
     >
       {isDeleted ? "Deleted account" : <UntrustedEmail>{email}</UntrustedEmail>}
     </Link>

@@ -156,12 +156,14 @@ export function Failures({
 const failureColumns = (page: string, requestsPage: RequestList, now: Date): TableColumn<Failure>[] => [
   {
     label: "Status",
+    card: "end",
     className: "lg:max-w-96",
     cell: ({ status, code }) => <Outcome status={status} code={code} message={null} />,
   },
   {
     label: "Last request",
     opens: true,
+    card: "first",
     cell: ({ lastId: id, lastRequestId: requestId, ...row }) => (
       <RequestLink list={requestsPage} row={{ ...row, id, requestId }} />
     ),
@@ -179,8 +181,8 @@ const failureColumns = (page: string, requestsPage: RequestList, now: Date): Tab
       </Link>
     ),
   },
-  { label: "Last", cell: ({ lastAt }) => <RelativeTime date={lastAt} now={now} /> },
-  { label: "Last IP address", cell: ({ lastAddress }) => lastAddress ?? <None /> },
+  { label: "Last", card: "named", cell: ({ lastAt }) => <RelativeTime date={lastAt} now={now} /> },
+  { label: "Last IP address", card: "named", cell: ({ lastAddress }) => lastAddress ?? <None /> },
 ]
 
 type Row = z.output<typeof requestRow>
@@ -189,12 +191,12 @@ export type RequestLog = { path: string; page: RequestList; read: (search: strin
 
 const requestColumns = (list: RequestList): readonly Column<Row>[] => [
   { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  { label: "Request", opens: true, cell: (row) => <RequestLink list={list} row={row} /> },
-  { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
-  { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+  { label: "Request", opens: true, card: "first", cell: (row) => <RequestLink list={list} row={row} /> },
+  { label: "Status", card: "end", cell: (row) => <ResponseStatus {...row} /> },
+  { label: "Rows", numeric: true, card: "none", cell: ({ rows }) => <Count value={rows} /> },
   { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
   { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
-  { label: "From", cell: (row) => <Sender {...row} /> },
+  { label: "From", card: "none", cell: (row) => <Sender {...row} /> },
 ]
 
 export async function Requests({

@@ -7,7 +7,7 @@ export function KeyStart({ children: start }: { children: string }) {
   return (
     <code
       data-surface={surface}
-      className="inline-flex items-center gap-1.5 rounded bg-accent/8 px-1.5 align-bottom font-mono text-xs leading-4 font-normal whitespace-nowrap text-accent"
+      className="inline-flex items-center gap-1.5 rounded bg-accent/8 px-1.5 align-bottom font-mono text-xs leading-3.5 font-normal whitespace-nowrap text-accent"
     >
       <Lock surface={surface} />
       {start}…

@@ -87,9 +87,9 @@ function KeyRow({
             <Untrusted>{name}</Untrusted>
           )}
         </span>
-        <p className="text-xs text-muted lg:line-clamp-1" title={limits || undefined}>
+        <p className="text-xs text-muted max-lg:mt-0.5">
           <KeyStart>{start}</KeyStart>
-          {limits && ` · ${limits}`}
+          {limits && ` ${limits}`}
         </p>
         {predecessor && state !== "revoked" && <Replaced predecessor={predecessor} revocable={revocable} now={now} />}
       </th>
@@ -153,7 +153,7 @@ function KeyRow({
 function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; revocable: boolean; now: Date }) {
   const { id, start, expiresAt } = predecessor
   return (
-    <p className="text-xs text-muted">
+    <p className="text-xs text-muted max-lg:mt-0.5">
       <span id={`key-${id}`} tabIndex={-1}>
         Replaces <KeyStart>{start}</KeyStart>, valid until{" "}
         <time dateTime={expiresAt.toISOString()} title={absoluteTime(expiresAt)}>
@@ -167,7 +167,7 @@ function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; r
           name="revoke"
           value={id}
           aria-describedby={`key-${id}`}
-          className="font-medium text-bad hover:underline max-lg:min-h-9"
+          className="font-medium text-bad hover:underline max-lg:block max-lg:min-h-9"
         >
           Revoke old key
         </button>

@@ -4,6 +4,7 @@ import { Breakable } from "@/components/values/breakable"
 import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
 import { absoluteTime, clockTime, plainDate } from "@/lib/platform/text/format-time"
+import { withMinus } from "@/lib/platform/text/minus"
 import { money } from "@/lib/platform/text/money"
 import { visible } from "@/lib/platform/text/visible-text"
 import { inWords } from "@/lib/platform/text/words"
@@ -28,9 +29,15 @@ export function Day({ at }: { at: string | null }) {
   return at === null ? <None /> : <Dated at={at} title={absoluteTime(new Date(at))} />
 }
 
-/** The day and the time to the second, in UTC, as the column says: many entries of a log are of the same minute. */
+/** The day and the time to the second, in UTC, as the head of the column says: many entries of a log are of the same minute. */
 export function Moment({ at }: { at: string }) {
-  return <Dated at={at}> {clockTime(new Date(at))}</Dated>
+  return (
+    <Dated at={at}>
+      {" "}
+      {clockTime(new Date(at))}
+      <span className="lg:hidden"> UTC</span>
+    </Dated>
+  )
 }
 
 function Dated({ at, title, children }: { at: string; title?: string; children?: ReactNode }) {
@@ -55,13 +62,16 @@ export function Count({ value }: { value: number }) {
 const change = new Intl.NumberFormat("en", { signDisplay: "exceptZero" })
 
 export function SignedCount({ value }: { value: number }) {
-  return <span className="whitespace-nowrap">{change.format(value)}</span>
+  return <span className="whitespace-nowrap">{withMinus(change.format(value))}</span>
 }
 
 export function Text({ children }: { children: string | null }) {
   if (!children) return <None />
   return (
-    <span title={visible(children)} className="line-clamp-2 max-w-80 wrap-anywhere">
+    <span
+      title={visible(children)}
+      className="text-pretty wrap-anywhere lg:line-clamp-2 lg:max-w-80 min-[90rem]:max-w-120"
+    >
       <Untrusted>{children}</Untrusted>
     </span>
   )

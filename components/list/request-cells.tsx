@@ -1,4 +1,4 @@
-import type { ComponentProps } from "react"
+import type { ComponentProps, ReactNode } from "react"
 import { Link } from "@/components/ui/link"
 import { StatusBadge, type Tone } from "@/components/ui/status-badge"
 import { Untrusted } from "@/components/values/untrusted"
@@ -69,14 +69,25 @@ export function statusChoices(statuses: readonly number[]): Record<string, strin
   return Object.fromEntries([...groups, ...statuses.map((status) => [status, String(status)])])
 }
 
-export function ResponseStatus({ status, code }: { status: number; code: string | null }) {
+export function ResponseStatus({
+  status,
+  code,
+  children,
+}: {
+  status: number
+  code: string | null
+  children?: ReactNode
+}) {
   return (
-    <span className="inline-flex flex-wrap items-center gap-x-1.5">
+    <span>
       <StatusBadge tone={toneOf(status)}>{String(status)}</StatusBadge>{" "}
       {code !== null && (
-        <code className="font-mono text-xs">
-          <ReadableId value={code} />
-        </code>
+        <span data-reason>
+          <code className="inline-block font-mono text-xs">
+            <ReadableId value={code} />
+          </code>{" "}
+          {children}
+        </span>
       )}
     </span>
   )
@@ -86,14 +97,13 @@ export function ResponseStatus({ status, code }: { status: number; code: string 
 export function Outcome({ status, code, message }: Pick<LoggedRequest, "status" | "code" | "message">) {
   const reason = message ? shownMessage(message) : code !== null && meaningOf(code)
   return (
-    <div>
-      <ResponseStatus status={status} code={code} />
+    <ResponseStatus status={status} code={code}>
       {reason && (
-        <p className="mt-0.5 text-xs text-muted wrap-anywhere">
+        <span className="mt-0.5 line-clamp-2 text-xs text-muted wrap-anywhere">
           <Untrusted>{reason}</Untrusted>
-        </p>
+        </span>
       )}
-    </div>
+    </ResponseStatus>
   )
 }
 

@@ -33,7 +33,7 @@ const selectKeys = [
 function press(event: KeyboardEvent): void {
   const { key, target } = event
   if (event.ctrlKey || event.metaKey || event.altKey || !(target instanceof Element)) return
-  if (target.closest("input:not([type=checkbox]), textarea, select, [role=dialog], [popover]")) return
+  if (target.closest("input:not([type=checkbox]), textarea, select, dialog, [role=dialog], [popover]")) return
   const rows = [...document.querySelectorAll("main .row")].filter(targetIn)
   const current = rows.findIndex((row) => row.contains(target))
   if (key === "j" || key === "k") {

@@ -59,6 +59,13 @@ export function RequestFacts({
         <Fact label="Rows">
           <Count value={rows} />
         </Fact>
+        {again && (
+          <Fact label="Endpoint">
+            <Link href={again.reference} className="text-accent underline">
+              Reference
+            </Link>
+          </Fact>
+        )}
         <Fact label="IP address">{address ?? <None />}</Fact>
         <Fact label="User agent">
           {userAgent ? (
@@ -84,13 +91,6 @@ export function RequestFacts({
             <code className="font-mono text-xs wrap-anywhere">
               <Untrusted>{requestId}</Untrusted>
             </code>
-          </Fact>
-        )}
-        {again && (
-          <Fact label="Endpoint">
-            <Link href={again.reference} className="text-accent underline">
-              Reference
-            </Link>
           </Fact>
         )}
       </Facts>

@@ -76,9 +76,10 @@ export function TableRow(props: ComponentProps<"tr">) {
 
 /**
  * Where a value is in the two lines of a card, below 1024 px: the first line has `first` and, at its end, `end`. The others
- * are in the second line, where numbers and `named` values have their label, and `rest` has the room that is left.
+ * are in the second line, where `rest` has the room that is left, except that `below` is a line of its own. Numbers and
+ * `named` values have their label.
  */
-export type Card = "first" | "end" | "rest" | "named" | "none"
+export type Card = "first" | "end" | "rest" | "named" | "below" | "none"
 
 export function TableCell({
   id,

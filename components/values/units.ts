@@ -1,3 +1,4 @@
+import { withMinus } from "@/lib/platform/text/minus"
 import { money } from "@/lib/platform/text/money"
 
 /** Money is in minor units of its currency. */
@@ -10,7 +11,7 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 const share = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 })
 
 export const formatters: Record<Unit, Format> = {
-  count: { short: (value) => compact.format(value), full: (value) => whole.format(value) },
+  count: { short: (value) => withMinus(compact.format(value)), full: (value) => withMinus(whole.format(value)) },
   money: {
     short: (value, currency = "usd") =>
       money(value, currency, { notation: "compact", minimumFractionDigits: 0, maximumFractionDigits: 2 }),

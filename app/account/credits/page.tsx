@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import { redirect } from "next/navigation"
 import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { Shortage } from "@/components/account/shortage"
-import { Count, Day, SignedCount, Text } from "@/components/list/cells"
+import { Count, Moment, SignedCount, Text } from "@/components/list/cells"
 import { Filters } from "@/components/list/filters"
 import { NoMatch } from "@/components/list/list-view"
 import { Paging } from "@/components/list/paging"
@@ -12,7 +12,7 @@ import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
-import { Table, TableCell, TableRow } from "@/components/ui/table"
+import { RowsTable, type TableColumn } from "@/components/ui/table"
 import { Tile, Tiles } from "@/components/ui/tile"
 import { creditDays, forecastOf } from "@/lib/credits/days"
 import { describeForecast, inCredits, nameOfLine, shortageOf } from "@/lib/credits/words"
@@ -75,7 +75,9 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
       <Filters page={page} filters={endpoint.filters} query={query} known={{}} />
       {"data" in found ? (
         <>
-          {found.data.length > 0 && <Lines lines={found.data} />}
+          {found.data.length > 0 && (
+            <RowsTable caption="Ledger" columns={columns} rows={found.data} keyOf={({ id }) => id} />
+          )}
           {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : <NoEntries />)}
           <Paging
             page={page}
@@ -94,48 +96,24 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
 
 type Line = Awaited<ReturnType<typeof endpoint.read>>["data"][number]
 
-function Lines({ lines }: { lines: readonly Line[] }) {
+const columns: readonly TableColumn<Line>[] = [
+  { label: "Time (UTC)", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { label: "Type", opens: true, card: "first", cell: (line) => <Origin {...line} /> },
+  { label: "Description", card: "rest", cell: ({ description }) => <Text>{description}</Text> },
+  { label: "Amount", numeric: true, card: "end", cell: ({ amount }) => <SignedCount value={amount} /> },
+  { label: "Balance after", numeric: true, card: "none", cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
+]
+
+function Origin(line: Line) {
+  if (!line.runId) return nameOfLine(line)
   return (
-    <Table
-      caption="Ledger"
-      headings={[
-        { label: "Created" },
-        { label: "Type" },
-        { label: "Description" },
-        { label: "Amount", numeric: true },
-        { label: "Balance after", numeric: true },
-      ]}
+    <Link
+      href={`${entriesPage}?runId=${line.runId}`}
+      title={line.runId}
+      className="underline decoration-line underline-offset-2 hover:decoration-current"
     >
-      {lines.map((line) => (
-        <TableRow key={line.id}>
-          <TableCell label="Created" names>
-            <Day at={line.createdAt} />
-          </TableCell>
-          <TableCell label="Type" opens={line.runId !== null}>
-            {line.runId ? (
-              <Link
-                href={`${entriesPage}?runId=${line.runId}`}
-                title={line.runId}
-                className="underline decoration-line underline-offset-2 hover:decoration-current"
-              >
-                {nameOfLine(line)}
-              </Link>
-            ) : (
-              nameOfLine(line)
-            )}
-          </TableCell>
-          <TableCell label="Description">
-            <Text>{line.description}</Text>
-          </TableCell>
-          <TableCell label="Amount" numeric>
-            <SignedCount value={line.amount} />
-          </TableCell>
-          <TableCell label="Balance after" numeric>
-            <Count value={line.balanceAfter} />
-          </TableCell>
-        </TableRow>
-      ))}
-    </Table>
+      {nameOfLine(line)}
+    </Link>
   )
 }
 

@@ -1,13 +1,13 @@
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { Card } from "@/components/page/card"
 import { graceDays } from "@/lib/accounts/grace-days"
-import { plainDate } from "@/lib/platform/text/format-time"
+import { plainDate, unbroken } from "@/lib/platform/text/format-time"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 import { DeletionButton } from "./deletion-button"
 import { confirmationOf } from "./deletion-confirmation"
 
 export function DeletionCard({ viewer: { email }, isRequested }: { viewer: Viewer; isRequested: boolean }) {
-  const facts = { email, date: plainDate(new Date(Date.now() + graceDays * 86_400_000)) }
+  const facts = { email, date: unbroken(plainDate(new Date(Date.now() + graceDays * 86_400_000))) }
   if (isRequested) {
     return <ConfirmPanel confirmation={confirmationOf(facts)} page="/account/settings" back="Back to the settings" />
   }

@@ -53,7 +53,7 @@ test("the audit log shows each action, its exact time, its target and every deta
     Locator,
     Locator,
   ]
-  await expect(revoked.locator("time")).toHaveText("4 Mar 2025 05:06:00")
+  await expect(revoked.locator("time")).toHaveText("4 Mar 2025 05:06:00 UTC")
   await expect(revoked.locator("[data-label=Action]")).toHaveText("Key revokedapi_key.revoked")
   await expect(revoked.getByRole("link", { name: "Night shift" })).toHaveAttribute("href", `/admin/api-keys/${key}`)
   await expect(revoked.getByRole("term")).toHaveText(["Reason"])

@@ -34,7 +34,7 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
         },
         {
           label: "Details",
-          className: "max-lg:basis-full! max-lg:whitespace-normal!",
+          card: "below",
           cell: ({ details }, _, related) => <Details value={details} related={related} />,
         },
       ]}

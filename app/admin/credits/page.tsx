@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/credits/route"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { Count, Day, SignedCount, Text } from "@/components/list/cells"
+import { Count, Moment, SignedCount, Text } from "@/components/list/cells"
 import { inWords } from "@/lib/platform/text/words"
 import { entry } from "./navigation"
 
@@ -26,7 +26,7 @@ export default function CreditsPage({ searchParams }: PageProps<"/admin/credits"
           cell: ({ balanceAfter }) => <Count value={balanceAfter} />,
         },
         { label: "Reason", card: "rest", cell: ({ reason }) => <Text>{reason}</Text> },
-        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+        { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
       ]}
     />
   )

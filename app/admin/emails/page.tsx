@@ -30,7 +30,7 @@ export default function EmailsPage({ searchParams }: PageProps<"/admin/emails">)
         { label: "Status", card: "end", cell: ({ status }) => <Status value={status} /> },
         {
           label: "Error",
-          className: "max-lg:basis-full! max-lg:whitespace-normal!",
+          card: "below",
           cell: ({ error }) => <Text>{error}</Text>,
         },
       ]}

@@ -49,7 +49,7 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
             numeric: true,
             cell: ({ rating }) => <span className="whitespace-nowrap">{rating} of 5</span>,
           },
-          { label: "Message", card: "rest", cell: (row, _, accounts) => <Message {...row} accounts={accounts} /> },
+          { label: "Message", card: "below", cell: (row, _, accounts) => <Message {...row} accounts={accounts} /> },
           { label: "Status", card: "end", cell: ({ status }) => <Status value={status} /> },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
         ]}
@@ -106,13 +106,13 @@ function subjectOf({ id, message, rating, status, reply }: Omit<Subject, "email"
   return { id, message, rating, status, reply, email }
 }
 
-/** Two lines: the message, or its start and the reply. The dialog of a reply has both in full. */
+/** A card has the message, and a table two lines: the message, or its start and the reply. The dialog has both in full. */
 function Message({ message, reply, repliedAt, repliedById, accounts }: Row & { accounts: Accounts }) {
   if (reply === null || repliedAt === null) return <Text>{message}</Text>
   const author = repliedById && accounts?.get(repliedById)?.name
   return (
-    <div className="max-w-96 lg:min-w-40">
-      <p title={visible(message)} className="line-clamp-1 wrap-anywhere max-lg:truncate">
+    <div className="lg:max-w-96 lg:min-w-40 min-[90rem]:max-w-120">
+      <p title={visible(message)} className="wrap-anywhere lg:line-clamp-1">
         <Untrusted>{message}</Untrusted>
       </p>
       <p title={visible(reply)} className="line-clamp-1 text-xs text-muted wrap-anywhere max-lg:hidden">

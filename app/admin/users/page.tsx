@@ -72,7 +72,6 @@ export default async function UsersPage({ searchParams }: PageProps<"/admin/user
               {
                 label: "Revenue, 30 days",
                 numeric: true,
-                card: "end" as const,
                 cell: ({ id }: Row, _: unknown, figures: All) => (
                   <Revenue id={id} amounts={figures.get(id)?.revenue ?? []} since={since} />
                 ),

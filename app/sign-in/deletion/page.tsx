@@ -4,7 +4,7 @@ import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/page/sign-in-layout"
 import { UntrustedStrong } from "@/components/values/untrusted"
 import { findDeletion } from "@/lib/accounts/deletion"
-import { absoluteTime } from "@/lib/platform/text/format-time"
+import { absoluteTime, unbroken } from "@/lib/platform/text/format-time"
 import { requireStep } from "../step"
 import { keep, undo } from "./actions"
 
@@ -18,7 +18,7 @@ export default async function DeletionPage() {
       <p>
         {pending.via === "password reset" && "Your new password is set. "}The account{" "}
         <UntrustedStrong>{pending.email}</UntrustedStrong> is closed, and requests with its API keys are rejected.
-        {deletion && ` On ${absoluteTime(deletion.dueAt)} its personal data is deleted for good.`}
+        {deletion && ` On ${unbroken(absoluteTime(deletion.dueAt))} its personal data is deleted for good.`}
       </p>
       <Form action={undo} className="grid gap-2">
         <SubmitButton>Undo the deletion</SubmitButton>

@@ -37,6 +37,11 @@ export function plainDate(time: Date): string {
   return `${dayAndMonth(time)} ${partsOf(time).year}`
 }
 
+/** A date within a sentence, which does not break. */
+export function unbroken(date: string): string {
+  return date.replaceAll(" ", "\u00a0")
+}
+
 export function dayAndMonth(time: Date): string {
   const { day, month } = partsOf(time)
   return `${day} ${month}`

@@ -1,3 +1,5 @@
+import { withMinus } from "./minus"
+
 /** ISO 4217, for currencies without two digits. `Intl` has the digits that people use: none for HUF and IDR. */
 const digits: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
@@ -15,7 +17,7 @@ function digitsOf(currency: string): number {
 export function money(amount: number, currency: string, options: Intl.NumberFormatOptions = {}): string {
   const places = digitsOf(currency)
   const format = { style: "currency", currency, minimumFractionDigits: places, maximumFractionDigits: places } as const
-  return new Intl.NumberFormat("en", { ...format, ...options }).format(amount / 10 ** places)
+  return withMinus(new Intl.NumberFormat("en", { ...format, ...options }).format(amount / 10 ** places))
 }
 
 /** `amount` is in minor units. */

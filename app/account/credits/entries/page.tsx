@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/credits/route"
-import { Count, Day, SignedCount } from "@/components/list/cells"
+import { Count, Moment, SignedCount } from "@/components/list/cells"
 import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
 import { BackLink } from "@/components/page/back-link"
@@ -20,11 +20,11 @@ type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
 
 const columns: readonly Column<Row>[] = [
   { label: "No.", card: "none", cell: ({ seq }) => <Count value={seq} /> },
-  { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+  { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
   { label: "Type", card: "first", cell: ({ kind }) => inWords(kind) },
   { label: "Description", opens: true, card: "rest", cell: (row) => <EntryOrigin {...row} /> },
   { label: "Amount", numeric: true, card: "end", cell: ({ amount }) => <SignedCount value={amount} /> },
-  { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
+  { label: "Balance after", numeric: true, card: "none", cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
 ]
 
 export default async function EntriesPage({ searchParams }: PageProps<"/account/credits/entries">) {
