@@ -23,7 +23,8 @@ const words = [
   ["ban", "Documents", "Accounts"],
   ["rotate", "API keys", "API keys"],
   ["failed", "Failed requests", "Failed requests"],
-  ["add credits", "Credits", "Credits"],
+  // A guide is called Credits, too.
+  ["add credits", "Pages", "Pages"],
   ["dark", "Dark theme", "Dark theme"],
   ["sign out", "Sign out", "Sign out"],
   ["idempotency", "Documents", "Documents"],
