@@ -113,7 +113,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
       await expect(row(page, name)).toContainText(`${startOf(key)}…`)
       await expect(row(page, name)).toContainText("Never used")
       await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
-      const columns = ["Key", "Status", "Created", "Last used", "Expires", "Actions"]
+      const columns = ["Selection", "Key", "Status", "Created", "Last used", "Expires", "Actions"]
       await expect(page.getByRole("columnheader")).toHaveText(columns)
       expect(loads).toBe(0)
     })

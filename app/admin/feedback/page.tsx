@@ -43,7 +43,14 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
         }
         searchParams={Promise.resolve(query)}
         columns={[
-          { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
+          {
+            label: "Account",
+            opens: true,
+            card: "first",
+            // Most addresses are in one line beside long messages.
+            className: "lg:[&>a]:min-w-58",
+            cell: ({ userId }, account) => account(userId),
+          },
           {
             label: "Rating",
             numeric: true,
