@@ -522,7 +522,8 @@ test("the lines of all pages add up to the balance, each run once", async ({ pag
   for (;;) {
     await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText("of 5 rows")
     types.push(...(await page.getByRole("table").locator("[data-label=Type]").allTextContents()))
-    amounts.push(...(await page.getByRole("table").locator("[data-label=Amount]").allTextContents()).map(Number))
+    const shown = await page.getByRole("table").locator("[data-label=Amount]").allTextContents()
+    amounts.push(...shown.map((amount) => Number(amount.replace("−", "-"))))
     if ((await next.count()) === 0) break
     await next.click()
     await expect(page).toHaveURL(new RegExp(`offset=${types.length}$`))
