@@ -409,6 +409,24 @@ test("by any dimension, subscriptions open at the end of a month are those open 
   }
 })
 
+test("a mean and a median without rows are null, and a median of two is between them", async () => {
+  const family = families.find(({ name }) => name === "accounts") ?? expect.fail()
+  const range = { since: Date.parse("1999-01-01T00:00Z"), until: Date.parse("1999-12-31T23:59Z") }
+  const measures = ["signupsWithRun", "daysToRun", "medianDaysToRun"]
+  const read = async () =>
+    (await ask({ family, measures, by: [], unit: undefined, where: {}, ...range })).rows.map(({ measures }) => measures)
+  const createdAt = new Date(range.since)
+  const users = [0, 1].map(() => createUser({ createdAt, creditAccount: { create: {} } }))
+  expect(await read()).toEqual([{ signupsWithRun: 0, daysToRun: null, medianDaysToRun: null }])
+  for (const [index, { id: userId }] of (await Promise.all(users)).entries()) {
+    for (const days of [9, 2 + index]) {
+      const at = new Date(range.since + days * day)
+      await createRun({ userId, createdAt: at, endedAt: at, state: "settled", cost: 1n })
+    }
+  }
+  expect(await read()).toEqual([{ signupsWithRun: 2, daysToRun: 2.5, medianDaysToRun: 2.5 }])
+})
+
 test("a question that reads too many rows of parts of days is refused, and one about the whole days is not", async () => {
   const family = families.find(({ name }) => name === "credits") ?? expect.fail()
   const product = { ...bounds }
