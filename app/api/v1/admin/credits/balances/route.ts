@@ -74,6 +74,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   }),
   recipes: {
     "Accounts running out of credits":
-      "measure=credits&by=account,email&below=100&sort=credits&order=asc&limit=20&since=2000-01-01",
+      "measure=balances,credits&by=account,email&below=100&sort=credits&order=asc&limit=20&since=2000-01-01",
   },
 })
