@@ -11,10 +11,6 @@ export async function accountsOf(ids: readonly string[]): Promise<Map<string, { 
   return new Map(accounts.map(({ id, ...account }) => [id, account]))
 }
 
-export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
-  return new Map([...(await accountsOf(ids))].map(([id, { email }]) => [id, email]))
-}
-
 export async function findIdByEmail(typed: string): Promise<string | undefined> {
   const email = emailParameter.safeParse(typed)
   if (!email.success) return undefined

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { emailsOf } from "@/lib/accounts/data"
+import { emailsOf } from "@/lib/accounts/addresses"
 import type { OwnerId } from "@/lib/authority/owner"
 import { emailOf, type Family } from "@/lib/metrics/family"
 import type { Permission } from "@/lib/permissions"
