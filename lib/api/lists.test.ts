@@ -18,6 +18,8 @@ test("a filter that is misspelled or has a different type than its column does n
   adminList({ ...row, filters: { stauts: orderStatus } })
   // @ts-expect-error: an order's status is an enum value
   adminList({ ...row, filters: { status: z.string() } })
+  // @ts-expect-error: a filter with a permission of its own is misspelled
+  adminList({ ...row, filters: { status: orderStatus }, filterPermissions: { stauts: "users.read" } })
   // @ts-expect-error: every admin list names its permission
   adminList({ summary: "A test", row: orderRow, find: findOrders })
   expect(adminList(row).GET.endpoint.permission).toBe("billing.read")

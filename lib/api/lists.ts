@@ -72,19 +72,19 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   ...row
 }: ListRow<Where, Filters<Where>, Row, Meta> & {
   permission: Permission
-  filterPermissions?: FilterPermissions
+  filterPermissions?: { readonly [Column in keyof Where & string]?: Permission }
   search?: Searched
   /** Queries of the metrics until today; `{year}` is the current year. */
   recipes?: Record<string, string>
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, respondTo } = list(withEmails(row), {}, search, filterPermissions)
+  const { common, read, stream, respondTo } = list(withEmails(row), {}, search, filterPermissions as FilterPermissions)
   return routes(
     {
       ...common,
       surface: "admin",
       permission,
-      filterPermissions,
+      filterPermissions: filterPermissions as FilterPermissions,
       scope: permission,
       recipes,
       ...(metrics && { metrics }),
@@ -214,7 +214,7 @@ function withEmails<Where, AllowedFilters, Row extends z.ZodObject, Meta extends
   list: ListRow<Where, AllowedFilters, Row, Meta>,
 ): ListRow<Where, AllowedFilters, Row, Meta> {
   const account = ["userId", "actorId"].find((name) => Object.hasOwn(list.row.shape, name))
-  if (!account) return list
+  if (!account || Object.hasOwn(list.row.shape, "email")) return list
   type Read = z.input<Row> & Record<string, string>
   function namesEmail({ fields }: Selection, checkPermission: PermissionCheck): boolean {
     const isNamed = fields?.includes("email") ?? false
