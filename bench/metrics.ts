@@ -9,7 +9,7 @@ import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram } from "@/tests/support/lifecycle"
 import { ownerUrl } from "@/tests/support/owner"
-import { questionsOn, runRecipe } from "@/tests/support/questions"
+import { questionsOn, recipeQuery } from "@/tests/support/questions"
 import { median, openDatabase, printConditions, quantile, sized } from "./bench"
 
 // Measures every question of tests/support/questions.ts and every recipe with thousands and with millions of rows a
@@ -26,7 +26,7 @@ async function main(sizes: readonly number[]): Promise<void> {
   await openDatabase(10)
   // Neither the access log nor the request log is measured.
   Object.assign(process.env, { LOG_LEVEL: "error", REQUEST_LOG_DAYS: "0" })
-  await printConditions(`medians and p95 of ${calls} calls of the route function; a recipe sends up to two requests`)
+  await printConditions(`medians and p95 of ${calls} calls of the route function`)
   const endpoints = await readEndpoints()
   const { GET } = metrics(
     endpoints.flatMap(({ metrics: family, permission }) => (family && permission ? [{ family, permission }] : [])),
@@ -99,9 +99,9 @@ function casesOf(endpoints: readonly Endpoint[]): Case[] {
   const recipes = endpoints.flatMap(({ recipes }) => Object.entries(recipes))
   return [
     ...questions.map(({ question, request }) => ({ name: question, run: (ask: Ask) => ask(request) })),
-    ...recipes.map(([title, code]) => ({
+    ...recipes.map(([title, recipe]) => ({
       name: `Recipe: ${title}`,
-      run: (ask: Ask) => runRecipe(code, (query) => ask(`limit=500&${query}`), now),
+      run: (ask: Ask) => ask(recipeQuery(recipe, now)),
     })),
   ]
 }

@@ -161,6 +161,7 @@ GRANT EXECUTE ON FUNCTION erase_request_messages(uuid) TO :"role"; -- the erasur
 GRANT EXECUTE ON FUNCTION fold_key_requests() TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION folded(text) TO :"role"; -- search, and its indexes
 GRANT EXECUTE ON FUNCTION plan_of(uuid) TO :"role"; -- an index of orders, and their filter
+GRANT EXECUTE ON FUNCTION email_error_code(text) TO :"role"; -- an index of emails, their filter and their metrics
 GRANT EXECUTE ON FUNCTION reconcile_active_day(uuid, date) TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION refuse_old_snapshot() TO :"role"; -- sums
 GRANT EXECUTE ON FUNCTION spend_period_start(spend_period, timestamptz) TO :"role"; -- spending limits

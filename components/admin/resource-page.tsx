@@ -7,7 +7,7 @@ import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { type Command, EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
-import { emailsOf } from "@/lib/accounts/data"
+import { emailsOf } from "@/lib/accounts/addresses"
 import { refuse } from "@/lib/api/errors"
 import type { AdminEndpoint } from "@/lib/api/lists"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
@@ -58,6 +58,10 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   const params = await searchParams
   const viewer = await requirePermission(addressOf(page, params), endpoint.permission)
   const readsAccounts = holds(viewer.role, "users.read")
+  const needed = endpoint.filterPermissions
+  const filters = Object.fromEntries(
+    Object.entries(endpoint.filters).filter(([name]) => !needed[name] || holds(viewer.role, needed[name])),
+  )
   const unclear = readsAccounts ? await openWithIds(page, endpoint.filters, params) : undefined
   const listing = await readListing(page, params, async (search) =>
     unclear ? refuse(400, "bad_request", unclear.refused) : endpoint.read(search, permissionCheckOf(viewer.role)),
@@ -75,7 +79,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
         page={page}
         path={`/api/v1/admin/${resource}`}
         download={`/admin/csv/${resource}`}
-        filters={endpoint.filters}
+        filters={filters}
         known={{ choices: await choices(), accounts, finds: readsAccounts ? searchPlaceholder : "ID" }}
         columns={columns.map((column) => ({ ...column, cell: (row: Row) => column.cell(row, account, related) }))}
         rowForm={rowForm && formWith(rowForm, related)}

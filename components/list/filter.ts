@@ -40,6 +40,8 @@ const labels: Readonly<Record<string, string>> = {
   canceledSince: "Ended since",
   canceledUntil: "Ended until",
   idleDays: "Days without a call",
+  id: "IDs",
+  below: "Balance below",
 }
 
 const texts: Readonly<Record<string, string>> = {

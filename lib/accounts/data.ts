@@ -15,10 +15,6 @@ export async function isAccount(id: string): Promise<boolean> {
   return (await accountsOf([id])).size > 0
 }
 
-export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
-  return new Map([...(await accountsOf(ids))].map(([id, { email }]) => [id, email]))
-}
-
 export async function findIdByEmail(typed: string): Promise<string | undefined> {
   const email = emailParameter.safeParse(typed)
   if (!email.success) return undefined

@@ -35,6 +35,12 @@ export function selected<Row extends z.ZodObject>(
   return Object.fromEntries(values) as z.output<Row>
 }
 
+/** Without these fields of `meta`, if the request says `meta=short`. */
+export function shortened<Page extends { meta: object }>(page: Page, { searchParams }: URL, left: readonly string[]) {
+  if (searchParams.get("meta") !== "short") return page
+  return { ...page, meta: Object.fromEntries(Object.entries(page.meta).filter(([name]) => !left.includes(name))) }
+}
+
 export function listEnvelope({ data, meta }: { data: readonly unknown[]; meta: object }): string {
   return JSON.stringify({ data, meta })
 }

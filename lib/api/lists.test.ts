@@ -2,9 +2,10 @@ import { expect, test } from "vitest"
 import { z } from "zod"
 import type { OwnerId } from "@/lib/authority/owner"
 import { newSecret, startOf } from "@/lib/keys/secret"
+import type { Permission } from "@/lib/permissions"
 import { listed } from "@/lib/platform/postgres/listed"
 import { pool } from "@/lib/platform/postgres/pool"
-import { id } from "@/lib/platform/schemas/fields"
+import { currencyCode, id } from "@/lib/platform/schemas/fields"
 import { findOrders, orderRow, orderStatus } from "@/lib/purchases/orders"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
 import { adminList, userList } from "./lists"
@@ -17,6 +18,8 @@ test("a filter that is misspelled or has a different type than its column does n
   adminList({ ...row, filters: { stauts: orderStatus } })
   // @ts-expect-error: an order's status is an enum value
   adminList({ ...row, filters: { status: z.string() } })
+  // @ts-expect-error: a filter with a permission of its own is misspelled
+  adminList({ ...row, filters: { status: orderStatus }, filterPermissions: { stauts: "users.read" } })
   // @ts-expect-error: every admin list names its permission
   adminList({ summary: "A test", row: orderRow, find: findOrders })
   expect(adminList(row).GET.endpoint.permission).toBe("billing.read")
@@ -96,6 +99,47 @@ test("a search for names, addresses and keys requires users.read of the key and 
     }
   }
   expect((await get(all, "nobody has this name")).body).toMatchObject({ data: [], meta: { total: 0 } })
+})
+
+test("the address of the account and filters with a permission of their own require it, and a short response leaves objects out of meta", async () => {
+  const { GET } = adminList({
+    summary: "A test",
+    permission: "billing.read",
+    filters: { status: orderStatus, currency: currencyCode },
+    filterPermissions: { currency: "credits.read" },
+    row: orderRow,
+    meta: z.object({ more: z.object({ rows: z.int() }), rest: z.int() }),
+    find: {
+      ...findOrders,
+      page: async (where, page) => ({ ...(await findOrders.page(where, page)), meta: { more: { rows: 0 }, rest: 0 } }),
+    },
+  })
+  const user = await createUser()
+  const { id } = await createOrder({ userId: user.id, currency: "xdy" })
+  const owner = await createUser({ role: "owner" })
+  const keyWith = async (...scopes: Permission[]) =>
+    (await createKey({ user: owner, surface: "admin", scopes: ["billing.read", ...scopes] })).secret
+  const get = async (search: string, secret: string, accept = "application/json") => {
+    const headers = { "x-api-key": secret, accept }
+    const response = await GET(new Request(`http://localhost:3000/?${search}`, { headers }))
+    return { status: response.status, text: await response.text() }
+  }
+  const [little, all] = [await keyWith(), await keyWith("credits.read", "users.read")]
+  for (const search of ["fields=email", "currency=xdy"]) {
+    for (const accept of ["application/json", "text/csv"]) {
+      expect((await get(search, little, accept)).status, search).toBe(403)
+    }
+    await expect(GET.endpoint.read(search)).rejects.toThrow("needs the permission")
+  }
+  const search = "currency=xdy&fields=status,email,id"
+  const { data, meta } = JSON.parse((await get(`${search}&meta=short`, all)).text)
+  expect(data).toEqual([{ status: "paid", email: user.email, id }])
+  expect(meta).toEqual({ total: 1, limit: 100, offset: 0, nextCursor: null, rest: 0 })
+  expect(JSON.parse((await get(search, all)).text).meta).toHaveProperty("more")
+  expect((await get(search, all, "text/csv")).text).toBe(`status,email,id\r\npaid,${user.email},${id}\r\n`)
+  expect((await get("currency=xdy", all)).text).not.toContain(user.email)
+  const [names] = (await get("currency=xdy", all, "text/csv")).text.split("\r\n")
+  expect(names?.split(",")).toEqual(Object.keys(orderRow.shape))
 })
 
 test("a search has 3 to 100 characters without counting accents, and contains no key", async () => {

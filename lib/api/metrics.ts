@@ -5,9 +5,9 @@ import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "@
 import { dimensionsOf, measureOf, type Question, QuestionError } from "@/lib/metrics/question"
 import { untrustedText } from "@/lib/platform/schemas/fields"
 import { type Endpoint, type Routes, routes } from "./endpoint"
-import { listEnvelope } from "./envelope"
+import { listEnvelope, shortened } from "./envelope"
 import { refuseAs } from "./errors"
-import { limitBounds, type Parameters, sharedParameters } from "./parameters"
+import { limitBounds, metaParameter, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
 import { ours, said } from "./said"
 import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
@@ -25,18 +25,24 @@ const names = z
   .regex(/^[A-Za-z]{1,40}(,[A-Za-z]{1,40}){0,19}$/, "must be names, separated by commas")
   .transform((text) => [...new Set(text.split(","))])
 
+/** Repeated by each response. */
+const long = ["definitions"]
+
 const shared = {
-  measure: names.describe("One or more measures of one family, separated by commas"),
-  by: names.describe(`Up to ${maxDimensions}: one of ${units.join(", ")}, and dimensions of the family`),
-  since: sharedParameters.since.describe("Start of the range: a date or a time, as in lists"),
-  until: sharedParameters.until.describe("End of the range, inclusive; a plain date includes that whole UTC day"),
+  measure: names.describe("Measures of one family, separated by commas"),
+  by: names.describe(`Up to ${maxDimensions}: ${units.join(", ")}, and dimensions of the family`),
+  since: sharedParameters.since.describe(
+    `Start of the range, as in lists; 2000-01-01 for the beginning. By a unit of time, a range has at most ${maxStatsPeriods} periods`,
+  ),
+  until: sharedParameters.until.describe("End of the range, inclusive; a date includes that UTC day"),
   sort: z
     .string()
     .regex(/^[A-Za-z]{1,40}$/, "must be a name")
-    .describe("A measure or dimension of the question; by default the unit of time, or the first dimension"),
-  order: z.enum(["asc", "desc"]).describe("By default desc for a measure, and asc otherwise"),
+    .describe("A measure or dimension; by default the unit of time, or the first dimension"),
+  order: z.enum(["asc", "desc"]).describe("By default desc for a measure"),
   limit: sharedParameters.limit,
   offset: sharedParameters.offset.meta({ default: 0, description: "Rows to skip" }),
+  meta: metaParameter(long),
 }
 
 type Asked = { [Name in keyof typeof shared]?: z.output<(typeof shared)[Name]> }
@@ -79,7 +85,7 @@ export function metrics(sources: readonly Source[]): Routes {
     if (!format) {
       const page = await call.withinDeadline(() => pageOf(question, sort, asked))
       call.draft.rows = page.data.length
-      return listEnvelope(page)
+      return listEnvelope(shortened(page, call.url, long))
     }
     const { rows } = await call.withinDeadline(() => rowsOf(question, sort))
     const data = rows.map(bodyOf)
@@ -117,7 +123,7 @@ async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
   return { rows: sorted(rows, sort, question), total, asOf: found.asOf }
 }
 
-const filter = z.string().regex(/^[\w.:/-]{1,200}$/, "must be 1 to 200 letters, digits and . : / _ -")
+const filter = z.string().regex(/^[\w.:/@+-]{1,254}$/, "must be 1 to 254 letters, digits and . : / @ + _ -")
 
 function dimensionNames(families: readonly Family[]): string[] {
   return [...new Set(families.flatMap(({ dimensions }) => Object.keys(dimensions)))]
@@ -140,7 +146,9 @@ function rowSchema(families: readonly Family[]) {
     return [name, schema.nullable().optional().describe(descriptionOf(name, families))] as const
   })
   return z.object({
-    id: untrustedText.describe("The start of the period and the dimensions, joined by spaces"),
+    id: untrustedText.describe(
+      "The start of the period and the dimensions, joined by spaces; untrusted if one of them is",
+    ),
     createdAt: z
       .string()
       .optional()

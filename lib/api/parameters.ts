@@ -112,8 +112,10 @@ function fieldsOf(names: readonly string[], pattern: string) {
       new RegExp(`^(${pattern})(,(${pattern}))*$`),
       `must be names of fields, separated by commas: ${names.join(", ")}`,
     )
-    .transform((text) => names.filter((name) => name === "id" || text.split(",").includes(name)))
-    .describe("Only these fields, separated by commas, and id")
+    .transform((text) => [...new Set([...(/\bid\b/.test(text) ? [] : ["id"]), ...text.split(",")])])
+    .describe(
+      "Only these, separated by commas and, in CSV, in this order; id is always included, first unless it is named",
+    )
 }
 
 export const sharedParameters = {
@@ -123,20 +125,25 @@ export const sharedParameters = {
   }),
   offset: integer(0, maxOffset).meta({
     default: 0,
-    description: `Rows to skip; use cursor beyond ${usefulOffset}, which the user API requires`,
+    description: `Rows to skip; beyond ${usefulOffset} use cursor`,
   }),
-  since: time(false).describe("Rows created at or after this time: a date, an ISO 8601 time or epoch milliseconds"),
-  until: time(true).describe("Rows created at or before this time; a plain date includes that whole UTC day"),
-  order: z
-    .enum(["asc", "desc"])
-    .meta({ default: "desc", description: "Sorts by createdAt, then id; desc returns the newest rows first" }),
-  cursor: cursor.describe("meta.nextCursor of the previous page; cannot be combined with offset"),
+  since: time(false).describe("Rows created since then: a date, an ISO 8601 time or epoch milliseconds"),
+  until: time(true).describe("Rows created until then; a date includes that UTC day"),
+  order: z.enum(["asc", "desc"]).meta({ default: "desc", description: "Of createdAt, then id" }),
+  cursor: cursor.describe("meta.nextCursor of the page before, without offset"),
   fields: fieldsOf([], "[A-Za-z0-9]{1,40}"),
 }
 
 export function listParameters(row: z.ZodObject) {
   const names = Object.keys(row.shape)
   return { ...sharedParameters, fields: fieldsOf(names, names.join("|")) }
+}
+
+/** For responses that repeat what a client may know already. */
+export function metaParameter(left: readonly string[]) {
+  return z
+    .enum(["all", "short"])
+    .meta({ default: "all", description: `short leaves out ${left.map((name) => `meta.${name}`).join(" and ")}` })
 }
 
 export const userOffset = integer(0, usefulOffset, "; read on with cursor").meta({

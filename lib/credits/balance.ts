@@ -30,7 +30,7 @@ export function readBalance(database: Prisma.TransactionClient, userId: string) 
   )
 }
 
-type OwnScalar = Scalar<{ userId?: string }>
+type OwnScalar = Scalar<{ userId?: unknown }>
 
 export const ownBalance: Record<keyof typeof balanceSql, OwnScalar> = {
   balance: ({ userId }, _range, bind) => balanceSql.balance(bind(userId)),

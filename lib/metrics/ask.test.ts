@@ -48,13 +48,40 @@ const ofCohort = {
   currency: "NULL",
 }
 const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at)) / 86400"
-const account = { account: "user_id" }
+const emailOf = (column: string) => `(SELECT min(email) FROM users WHERE users.id = ${column})`
+const account = { account: "user_id", email: emailOf("user_id") }
+const accountState = (id: string) => ({
+  plan: `(SELECT max(plan_id) FROM subscriptions t WHERE t.user_id = ${id} AND t.status <> 'canceled')`,
+  subscription: `(SELECT CASE WHEN count(*) = 0 THEN 'none' WHEN bool_and(t.status = 'canceled') THEN 'ended' ELSE 'open' END
+    FROM subscriptions t WHERE t.user_id = ${id})`,
+})
+const signUp = { cohort: monthOf("created_at"), currency: "NULL", ...accountState("signups.id") }
+/** Sign-ups in the period with the first of some events. */
+const first = (table: string, value: string): Reference => ({
+  from: `(SELECT users.*, extract(epoch FROM at - users.created_at) / 86400 AS days
+    FROM users JOIN (SELECT user_id, min(created_at) AS at FROM ${table} GROUP BY 1) firsts ON firsts.user_id = users.id) signups`,
+  when: during("created_at"),
+  value,
+  columns: signUp,
+})
+/** The middle one of an odd number of values, and the mean of the middle two of an even one. */
+const middle =
+  "((array_agg(days ORDER BY days))[(count(*) + 1) / 2] + (array_agg(days ORDER BY days))[count(*) / 2 + 1]) / 2"
 const entries = (kind: string): Reference => ({
   from: "credit_entries",
   when: `${during("created_at")} AND kind = '${kind}'`,
   value: "sum(amount)",
   columns: account,
 })
+
+const audited = {
+  targetType: "target_type",
+  actor: "actor_id",
+  email: emailOf("actor_id"),
+  address: "coalesce(details->>'address', '')",
+}
+
+const balance = { ...account, ...accountState("credit_accounts.user_id") }
 
 const logged = {
   from: "key_requests",
@@ -68,11 +95,17 @@ const logged = {
 
 const references: Record<string, Reference | readonly [Reference, Reference]> = {
   signups: {
-    from: "users",
+    from: "users signups",
     when: during("created_at"),
     value: "count(*)",
-    columns: { cohort: monthOf("created_at"), currency: "NULL" },
+    columns: signUp,
   },
+  signupsWithRun: first("runs", "count(*)"),
+  daysToRun: first("runs", "avg(days)"),
+  medianDaysToRun: first("runs", middle),
+  signupsWithSubscription: first("subscriptions", "count(*)"),
+  daysToSubscription: first("subscriptions", "avg(days)"),
+  medianDaysToSubscription: first("subscriptions", middle),
   accounts: {
     from: "users",
     when: "$1::timestamptz IS NOT NULL AND created_at <= $2",
@@ -100,6 +133,18 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
   started: {
     from: "subscriptions",
     when: `${during("created_at")} AND replaces_id IS NULL`,
+    value: "count(*)",
+    columns: subscription,
+  },
+  replacing: {
+    from: "subscriptions",
+    when: `${during("created_at")} AND replaces_id IS NOT NULL`,
+    value: "count(*)",
+    columns: subscription,
+  },
+  replaced: {
+    from: "subscriptions s",
+    when: `${during("canceled_at")} AND EXISTS (SELECT FROM subscriptions t WHERE t.replaces_id = s.id)`,
     value: "count(*)",
     columns: subscription,
   },
@@ -175,7 +220,12 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
     value: "round(sum(amount)::numeric / count(*))",
     columns: { ...order, ...account },
   },
-  emails: { from: "emails", when: during("created_at"), value: "count(*)", columns: account },
+  emails: {
+    from: "emails",
+    when: during("created_at"),
+    value: "count(*)",
+    columns: { ...account, errorCode: "CASE WHEN error IS NULL THEN '' ELSE split_part(error, ' ', 1) END" },
+  },
   feedback: { from: "feedback", when: during("created_at"), value: "count(*)", columns: account },
   averageRating: { from: "feedback", when: during("created_at"), value: "avg(rating)", columns: account },
   entries: { from: "waitlist_entries", when: during("created_at"), value: "count(*)" },
@@ -188,8 +238,9 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
     from: "audit_entries",
     when: during("created_at"),
     value: "count(*)",
-    columns: { targetType: "target_type", actor: "actor_id", address: "coalesce(details->>'address', '')" },
+    columns: audited,
   },
+  actors: { from: "audit_entries", when: during("created_at"), value: "count(DISTINCT actor_id)", columns: audited },
   granted: entries("grant"),
   purchased: entries("purchase"),
   adjusted: entries("adjustment"),
@@ -204,8 +255,9 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
   },
   requests: { ...logged, value: "count(*)" },
   errors: { ...logged, value: "count(*) FILTER (WHERE status >= 400)" },
-  balances: { from: "credit_accounts", when: during("created_at"), value: "count(*)", columns: account },
-  credits: { from: "credit_accounts", when: during("created_at"), value: "sum(balance)", columns: account },
+  errorRate: { ...logged, value: "avg((status >= 400)::int)" },
+  balances: { from: "credit_accounts", when: during("created_at"), value: "count(*)", columns: balance },
+  credits: { from: "credit_accounts", when: during("created_at"), value: "sum(balance)", columns: balance },
   activeAccounts: { from: "runs", when: during("created_at"), value: "count(DISTINCT user_id)", columns: account },
 }
 
@@ -336,6 +388,45 @@ test("parts of one, two and three days equal plain queries", async () => {
   }
 })
 
+test("by any dimension, subscriptions open at the end of a month are those open before, and the started less the ended ones, with changes of plan", async () => {
+  const family = families.find(({ name }) => name === "subscriptions") ?? expect.fail()
+  const measures = ["active", "started", "replacing", "ended", "replaced"]
+  for (const name of Object.keys(family.dimensions)) {
+    const range = { since: now.getTime() - 700 * day, until: now.getTime() }
+    const { rows } = await ask({ family, measures, by: [name], unit: "month", where: {}, ...range })
+    const open = new Map<string | null | undefined, number>()
+    for (const { start, dimensions, measures } of rows.toSorted(
+      (one, other) => Number(one.start) - Number(other.start),
+    )) {
+      const value = dimensions[name]
+      const { active, started, replacing, ended, replaced } = measures
+      open.set(value, (open.get(value) ?? 0) + Number(started) + Number(replacing) - Number(ended) - Number(replaced))
+      expect(active, `${name} ${value}, ${isoDay(Number(start))}`).toBe(open.get(value))
+    }
+    const sum = (measure: string) => rows.reduce((sum, { measures }) => sum + Number(measures[measure]), 0)
+    // Each change of plan is one subscription's end and another one's start.
+    expect([sum("replacing") > 0, sum("replaced")], name).toEqual([true, sum("replacing")])
+  }
+})
+
+test("a mean and a median without rows are null, and a median of two is between them", async () => {
+  const family = families.find(({ name }) => name === "accounts") ?? expect.fail()
+  const range = { since: Date.parse("1999-01-01T00:00Z"), until: Date.parse("1999-12-31T23:59Z") }
+  const measures = ["signupsWithRun", "daysToRun", "medianDaysToRun"]
+  const read = async () =>
+    (await ask({ family, measures, by: [], unit: undefined, where: {}, ...range })).rows.map(({ measures }) => measures)
+  const createdAt = new Date(range.since)
+  const users = [0, 1].map(() => createUser({ createdAt, creditAccount: { create: {} } }))
+  expect(await read()).toEqual([{ signupsWithRun: 0, daysToRun: null, medianDaysToRun: null }])
+  for (const [index, { id: userId }] of (await Promise.all(users)).entries()) {
+    for (const days of [9, 2 + index]) {
+      const at = new Date(range.since + days * day)
+      await createRun({ userId, createdAt: at, endedAt: at, state: "settled", cost: 1n })
+    }
+  }
+  expect(await read()).toEqual([{ signupsWithRun: 2, daysToRun: 2.5, medianDaysToRun: 2.5 }])
+})
+
 test("a question that reads too many rows of parts of days is refused, and one about the whole days is not", async () => {
   const family = families.find(({ name }) => name === "credits") ?? expect.fail()
   const product = { ...bounds }
@@ -397,7 +488,7 @@ function hasWholeDays({ name }: Family): boolean {
 /** Requests are counted by endpoint and status, or by key and account. */
 function isTooFine(family: Family, measures: readonly string[], by: readonly string[]): boolean {
   const hasAny = (names: readonly string[]) => by.some((name) => names.includes(name))
-  const isOfRequests = measures.includes("requests") || measures.includes("errors")
+  const isOfRequests = measures.some((name) => ["requests", "errors", "errorRate"].includes(name))
   return family.name === "keys" && isOfRequests && hasAny(["surface", "route", "status"]) && hasAny(["key", "account"])
 }
 

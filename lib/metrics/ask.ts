@@ -189,6 +189,10 @@ function valueIn(
     const { distinct: fact, column, isOfRange } = measure
     return facts.get(factName({ fact, column, isOfRange }))?.n[isOfRange ? 1 : period] ?? 0
   }
+  if ("median" in measure) {
+    const { n, amount } = facts.get(factName({ fact: measure.median, isMedian: true })) ?? {}
+    return n?.[period] ? (amount?.[period] ?? 0) / (measure.dividedBy ?? 1) : null
+  }
   const operand = ({ fact, of, at }: Operand) => (at === "start" ? until(fact, of, period - 1) : during(fact, of))
   const [part, whole] = [operand(measure.ratio[0]), operand(measure.ratio[1])]
   if (whole === 0) return null

@@ -1,5 +1,6 @@
 import type { z } from "zod"
 import type { Permission } from "@/lib/permissions"
+import { emailParameter } from "@/lib/platform/email/address"
 import { currencyCode, id } from "@/lib/platform/schemas/fields"
 
 // A family is a set of measures of one kind of thing, such as orders. The endpoint that lists the things declares it.
@@ -52,6 +53,8 @@ export type Measure<FactName extends string = string> = {
    * Different values of a column, or accounts if the fact has `days`. `isOfRange`: of the range, equal in each period.
    */
   | { distinct: FactName; column: string; isOfRange?: true }
+  /** The middle of the amounts of single rows, which sums do not have; `null` without rows. */
+  | { median: FactName; dividedBy?: number }
   /** `null` if the divisor is 0. */
   | { ratio: readonly [Operand<FactName>, Operand<FactName>]; dividedBy?: number }
 )
@@ -78,9 +81,18 @@ export const currencyDimension: Dimension = {
 }
 
 /** There are too many accounts for sums: a question about them reads rows. */
-export const accountDimension: Dimension = {
-  schema: id,
-  description: "Id of the account",
-  permission: "users.read",
-  isIndexed: true,
+export const accountDimensions: Record<"account" | "email", Dimension> = {
+  account: { schema: id, description: "Id of the account", permission: "users.read", isIndexed: true },
+  email: {
+    schema: emailParameter,
+    description: "Address of the account",
+    untrusted: true,
+    permission: "users.read",
+  },
+}
+
+export const accountColumns = { account: "user_id", email: emailOf("user_id") }
+
+export function emailOf(accountId: string): string {
+  return `(SELECT u.email FROM users u WHERE u.id = ${accountId})`
 }

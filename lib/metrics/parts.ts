@@ -2,7 +2,7 @@ import { counted } from "@/lib/platform/postgres/daily-sums"
 import type { Bind } from "@/lib/platform/postgres/page"
 import type { Fact } from "./family"
 import type { Period } from "./periods"
-import { factName, factOf, type Question, QuestionError, type Use } from "./question"
+import { factName, factOf, isSummable, type Question, QuestionError, type Use } from "./question"
 
 // Sums of whole days where they exist; rows for parts of days and for dimensions that the sums lack.
 
@@ -45,7 +45,7 @@ export function partsOf(
   const required = [...splits, ...Object.keys(where)]
   const starts = periods.map(({ from }) => new Date(from))
   const reading: Reading = { question, use, fact, keys, required, starts }
-  if (series && !use.column && hasAll(series.dimensions, required)) return fromSumsAndRows(reading, series)
+  if (series && isSummable(use) && hasAll(series.dimensions, required)) return fromSumsAndRows(reading, series)
 
   if (!hasAll(rows.dimensions, required) || use.isCumulative) refuseDimensions(reading)
   if (days && required.length === 0) return fromDaysAndRows(reading, days, periods)
@@ -99,7 +99,11 @@ function fromRows(reading: Reading, from: number, to: number, period?: number): 
   const isSubtracted = from > to
   const [first, end] = isSubtracted ? [to, from] : [from, to]
   const sign = isSubtracted ? "-" : ""
-  const [n, amount] = use.column ? [`count(DISTINCT ${use.column})`, "0"] : [`sum(${each})`, `sum(${amounts})`]
+  const [n, amount] = use.column
+    ? [`count(DISTINCT ${use.column})`, "0"]
+    : use.isMedian
+      ? ["count(*)", `percentile_cont(0.5) WITHIN GROUP (ORDER BY ${amounts})`]
+      : [`sum(${each})`, `sum(${amounts})`]
   return [
     {
       fact: factName(use),

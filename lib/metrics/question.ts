@@ -29,7 +29,13 @@ export function factOf({ facts }: Family, name: string): Fact {
 }
 
 /** `isOfRange`: in the whole range. `isCumulative`: also before the range. */
-export type Use = { fact: string; column?: string; isOfRange?: true | undefined; isCumulative: boolean }
+export type Use = {
+  fact: string
+  column?: string
+  isMedian?: true
+  isOfRange?: true | undefined
+  isCumulative: boolean
+}
 
 export function usesOf(measures: readonly Measure[]): Use[] {
   const uses = new Map<string, Use>()
@@ -41,23 +47,29 @@ export function usesOf(measures: readonly Measure[]): Use[] {
   for (const measure of measures) {
     if ("sum" in measure) for (const fact of [measure.sum, ...(measure.less ? [measure.less] : [])]) add(fact)
     else if ("total" in measure) add(measure.total, { isCumulative: true })
+    else if ("median" in measure) add(measure.median, { isMedian: true })
     else if ("distinct" in measure) add(measure.distinct, { column: measure.column, isOfRange: measure.isOfRange })
     else for (const { fact, at } of measure.ratio) add(fact, { isCumulative: at === "start" })
   }
   return [...uses.values()]
 }
 
-export function factName({ fact, column = "", isOfRange }: Omit<Use, "isCumulative">): string {
-  return `${fact} ${column}${isOfRange ? " of range" : ""}`
+export function factName({ fact, column = "", isMedian, isOfRange }: Omit<Use, "isCumulative">): string {
+  return `${fact} ${column}${isMedian ? "median" : ""}${isOfRange ? " of range" : ""}`
+}
+
+/** Different values and medians of a period do not follow from its days. */
+export function isSummable({ column, isMedian }: Use): boolean {
+  return !column && !isMedian
 }
 
 export function dimensionsOf(family: Family, measures: readonly string[]): string[] {
   const uses = usesOf(measures.map((name) => measureOf(family, name)))
   return Object.keys(family.dimensions).filter((name) =>
-    uses.every(({ fact, column, isCumulative }) => {
-      const { series, rows } = factOf(family, fact)
-      const isSummed = !column && series && Object.hasOwn(series.dimensions, name)
-      return isSummed || (!isCumulative && Object.hasOwn(rows.dimensions, name))
+    uses.every((use) => {
+      const { series, rows } = factOf(family, use.fact)
+      const isSummed = isSummable(use) && series && Object.hasOwn(series.dimensions, name)
+      return isSummed || (!use.isCumulative && Object.hasOwn(rows.dimensions, name))
     }),
   )
 }

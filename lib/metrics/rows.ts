@@ -12,31 +12,26 @@ function money(description: string) {
 }
 
 const measures = {
-  signups: z.int().describe("Accounts created"),
-  activeUsers: z.int().describe("Accounts with at least one run"),
-  newSubscriptions: z.int().describe("Subscriptions started, without changes of plan"),
-  canceledSubscriptions: z.int().describe("Subscriptions ended, without changes of plan"),
-  activeSubscriptions: z
-    .int()
-    .describe("Subscriptions open at the end of the period, including trials and past_due ones"),
-  churnRate: z
-    .number()
-    .nullable()
-    .describe("canceledSubscriptions ÷ the subscriptions active at the start of the period; null if none were"),
-  orders: z.int().describe("Orders paid"),
-  mrr: money("Monthly recurring revenue at the end of the period, as `mrr` of the metrics"),
-  revenue: money("Amounts of orders by paidAt, before refunds"),
-  refunds: money("Amounts refunded, each at its own time"),
-  creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
+  signups: z.int(),
+  activeUsers: z.int().describe("Accounts with a run"),
+  newSubscriptions: z.int().describe("`started` of the metrics"),
+  canceledSubscriptions: z.int().describe("`ended`"),
+  activeSubscriptions: z.int().describe("`active`"),
+  churnRate: z.number().nullable().describe("Null without active ones at the start"),
+  orders: z.int(),
+  mrr: money("At the end of the period"),
+  revenue: money("Before refunds"),
+  refunds: money("Refunds made"),
+  creditsGranted: z.int().describe("Granted, purchased or added by adjustment"),
   creditsSpent: z.int().describe("Cost of settled runs"),
 }
 
 export const statsRow = z.object({
-  id: z.iso.date().describe("First day of the period; the outer periods are clipped to the range"),
+  id: z.iso.date().describe("First day of the period"),
   createdAt: z
     .date()
     .transform((date) => date.toISOString())
-    .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC; weeks start on Monday" })),
+    .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC" })),
   ...measures,
 })
 
@@ -51,7 +46,7 @@ export const statsMeta = z.object({
         "canceledSubscriptions of all periods ÷ the subscriptions active at the start of each, added up: a rate per interval; null if none were",
       ),
     })
-    .describe("The same for the whole range; since and until are the bounds applied"),
+    .describe("The same for the whole range"),
 })
 
 export const noMoney = { mrr: null, revenue: null, refunds: null }

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
 import type { OwnerId } from "@/lib/authority/owner"
+import type { Dimension } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
 import { pool } from "@/lib/platform/postgres/pool"
 import { timeConditions } from "@/lib/platform/postgres/times"
@@ -26,23 +27,72 @@ export const subscriptionRow = z.object({
   userId: id.describe("The account that has the subscription"),
   planId: z.string(),
   status: subscriptionStatus.describe("An account has at most one that is not canceled"),
-  amount: minorUnits.describe("Minor units per interval: the plan's price when the subscription started"),
+  amount: minorUnits.describe("Per interval: the plan's price when it started"),
   currency,
   interval: z.enum(PlanInterval).describe("The billing interval"),
   createdAt: timestamp.describe("When it started"),
   currentPeriodStart: timestamp,
   currentPeriodEnd: timestamp,
-  cancelAtPeriodEnd: z.boolean().describe("Whether the subscription ends with the current period"),
+  cancelAtPeriodEnd: z.boolean().describe("Whether it ends with the current period"),
   canceledAt: timestamp.nullable().describe("When it ended; null if it has not"),
   payingSince: timestamp
     .nullable()
-    .describe("From when its amount is recurring revenue: its start or the end of its trial; null if it never was"),
-  replacesId: id.nullable().describe("After a change of plan: the one that ended when this one started"),
-  replaced: z.boolean().describe("Whether it ended by a change of plan, which is neither churn nor a new subscription"),
+    .describe("From when it is recurring revenue: its start or the end of its trial; null if it never was"),
+  replacesId: id.nullable().describe("The one that it replaced by a change of plan"),
+  replaced: z.boolean().describe("Whether it ended by a change of plan, which is not churn"),
 })
 
 export const payingSince =
   "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
+
+const isOpen = (account: string) =>
+  `EXISTS (SELECT FROM subscriptions s WHERE s.user_id = ${account} AND s.status <> 'canceled')`
+const hasSubscribed = (account: string) =>
+  `EXISTS (SELECT FROM customers c WHERE c.user_id = ${account} AND c.subscribed_at IS NOT NULL)`
+
+/** Of an account. */
+const states = {
+  open: isOpen,
+  ended: (account: string) => `${hasSubscribed(account)} AND NOT ${isOpen(account)}`,
+  none: (account: string) => `NOT ${hasSubscribed(account)}`,
+}
+
+const state = z.enum(Object.keys(states) as (keyof typeof states)[])
+
+const texts = {
+  plan: "Plan of the account's open subscription",
+  subscription: "Whether the account's subscription is open or has ended, or it never had one",
+}
+
+/** Of a list of accounts. */
+export const subscriptionFilters = {
+  planId: planId.describe(`${texts.plan}, with billing.read`),
+  subscription: state.describe(`${texts.subscription}, with billing.read`),
+}
+
+/** @param account SQL of its id */
+export function subscriptionConditions(account: string) {
+  return {
+    planId: (plan: string) =>
+      `${account} IN (SELECT s.user_id FROM subscriptions s WHERE s.plan_id = ${plan} AND s.status <> 'canceled')`,
+    subscription: Object.fromEntries(Object.entries(states).map(([name, isIn]) => [name, isIn(account)])),
+  }
+}
+
+export const subscriptionDimensions: Record<keyof typeof texts, Dimension> = {
+  plan: { schema: planId, description: `${texts.plan}; null without one`, permission: "billing.read" },
+  subscription: { schema: state, description: texts.subscription, permission: "billing.read" },
+}
+
+/** @param account SQL of its id */
+export function subscriptionColumns(account: string) {
+  const plan = `(SELECT s.plan_id FROM subscriptions s WHERE s.user_id = ${account} AND s.status <> 'canceled')`
+  const since = `(SELECT c.subscribed_at FROM customers c WHERE c.user_id = ${account})`
+  return {
+    plan,
+    subscription: `CASE WHEN ${plan} IS NOT NULL THEN 'open' WHEN ${since} IS NOT NULL THEN 'ended' ELSE 'none' END`,
+  }
+}
 
 function isIdle(days: string): string {
   return `status <> 'canceled' AND created_at < now() - make_interval(days => ${days}) AND NOT EXISTS (

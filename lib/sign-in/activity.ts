@@ -1,4 +1,4 @@
-import { emailsOf } from "@/lib/accounts/data"
+import { emailsOf } from "@/lib/accounts/addresses"
 import type { AuditAction } from "@/lib/audit/entries"
 import type { OwnerId } from "@/lib/authority/owner"
 import { inCredits } from "@/lib/credits/words"

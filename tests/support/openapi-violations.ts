@@ -14,20 +14,22 @@ ajv.addSchema(document, "document")
 
 /**
  * The differences between a response and the schema in the OpenAPI document for its path, method and status.
- * @param isReduced whether the request had the parameter `fields`, which leaves fields of the rows out
+ * @param query the parameters `fields` and `meta` leave fields out
  */
 export async function openApiViolations(
   { path, method }: Pick<ServedEndpoint, "path" | "method">,
   requested: string,
   response: Response,
-  isReduced = false,
+  query = new URLSearchParams(),
 ): Promise<readonly unknown[]> {
   const [type = ""] = String(response.headers.get("content-type")).split(";")
   const validate = requested === method ? validatorOf(path, method, response.status, type) : errorValidator()
   if (!validate) return [`The document has no response ${response.status} in ${type} for ${method} ${path}.`]
   validate(type === "application/json" ? await response.json() : await response.text())
   const isLeftOut = ({ keyword, instancePath }: ErrorObject) =>
-    isReduced && keyword === "required" && /^\/data\/\d+$/.test(instancePath)
+    keyword === "required" &&
+    ((query.has("fields") && /^\/data\/\d+$/.test(instancePath)) ||
+      (query.get("meta") === "short" && instancePath === "/meta"))
   return (validate.errors ?? []).filter((error) => !isLeftOut(error))
 }
 

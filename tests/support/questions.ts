@@ -459,7 +459,91 @@ export function questionsOn(now: Date, { account, key, actor }: Subjects): Busin
       isOrdered: true,
     },
   ]
-  return [...finance, ...growth, ...churn, ...support, ...security]
+  const address = (column: string) => `(SELECT email FROM users WHERE id = ${column}) AS email`
+  const firstOf = (table: string) =>
+    `LEFT JOIN (SELECT user_id, min(created_at) AS at FROM ${table} GROUP BY 1) ${table} ON ${table}.user_id = u.id`
+  const daysTo = (table: string) => `extract(epoch FROM ${table}.at - u.created_at) / 86400`
+  const middleOf = (table: string) => `percentile_cont(0.5) WITHIN GROUP (ORDER BY (${daysTo(table)})::float8)`
+
+  const paths: BusinessQuestion[] = [
+    {
+      family: "accounts",
+      question: "Of each month's sign-ups, how many started a run, and how many subscribed?",
+      request: `measure=signups,signupsWithRun,signupsWithSubscription&by=month&${quarter.range}`,
+      sql: `SELECT ${by("month", "u.created_at")}, count(*)::int AS signups, count(runs.at)::int AS "signupsWithRun",
+              count(subscriptions.at)::int AS "signupsWithSubscription"
+            FROM users u ${firstOf("runs")} ${firstOf("subscriptions")} WHERE ${quarter.during("u.created_at")} GROUP BY 1`,
+    },
+    {
+      family: "accounts",
+      question: "How long did they take, in the mean and the median?",
+      request: `measure=daysToRun,medianDaysToRun,daysToSubscription,medianDaysToSubscription&by=cohort&${quarter.range}`,
+      sql: `SELECT ${cohort}, avg(${daysTo("runs")})::float8 AS "daysToRun", ${middleOf("runs")} AS "medianDaysToRun",
+              avg(${daysTo("subscriptions")})::float8 AS "daysToSubscription", ${middleOf("subscriptions")} AS "medianDaysToSubscription"
+            FROM users u ${firstOf("runs")} ${firstOf("subscriptions")} WHERE ${quarter.during("u.created_at")} GROUP BY 1`,
+    },
+    {
+      family: "accounts",
+      question: "Which plans are the new accounts on, and how many have left or never had one?",
+      request: `measure=signups&by=subscription,plan&${quarter.range}`,
+      sql: `SELECT CASE WHEN s.plan_id IS NOT NULL THEN 'open' WHEN EXISTS (SELECT FROM subscriptions WHERE user_id = u.id) THEN 'ended' ELSE 'none' END AS subscription,
+              s.plan_id AS plan, count(*)::int AS signups
+            FROM users u LEFT JOIN subscriptions s ON s.user_id = u.id AND s.status <> 'canceled' WHERE ${quarter.during("u.created_at")} GROUP BY 1, 2`,
+    },
+    {
+      family: "subscriptions",
+      question: "To and from which plans do accounts change?",
+      request: `measure=replacing,replaced&by=plan&${year.range}`,
+      sql: `SELECT plan_id AS plan, (count(*) FILTER (WHERE replaces_id IS NOT NULL AND ${year.during("created_at")}))::int AS replacing,
+              (count(*) FILTER (WHERE replaced AND ${year.during("canceled_at")}))::int AS replaced FROM subscriptions GROUP BY 1`,
+    },
+    {
+      family: "subscriptions",
+      question: "Do accounts stay after a change of plan?",
+      request: `measure=replacing&by=plan,status&${year.range}`,
+      sql: `SELECT plan_id AS plan, status::text AS status, count(*)::int AS replacing FROM subscriptions
+            WHERE replaces_id IS NOT NULL AND ${year.during("created_at")} GROUP BY 1, 2`,
+    },
+    {
+      family: "balances",
+      question: "Which subscribers are about to run out of credits?",
+      request: `measure=balances,credits&by=account,email&subscription=open&below=300&sort=credits&order=asc&limit=10&${ever.range}`,
+      sql: `SELECT user_id AS account, ${address("user_id")}, 1 AS balances, balance::float8 AS credits FROM credit_accounts c
+            WHERE balance < 300 AND EXISTS (SELECT FROM subscriptions s WHERE s.user_id = c.user_id AND s.status <> 'canceled') ORDER BY balance, user_id LIMIT 10`,
+      isOrdered: true,
+    },
+    {
+      family: "orders",
+      question: "Who are the ten best customers of the quarter?",
+      request: `measure=gross&by=account,email&sort=gross&limit=10&${quarter.range}`,
+      sql: `SELECT user_id AS account, ${address("user_id")}, currency, sum(amount)::float8 AS gross FROM orders
+            WHERE ${quarter.during("paid_at")} GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 3 LIMIT 10`,
+      isOrdered: true,
+    },
+    {
+      family: "keys",
+      question: "Which keys fail unusually often, and whose are they?",
+      request: `measure=requests,errorRate&by=key,email&sort=errorRate&limit=5&${lastWeek.range}`,
+      sql: `SELECT key_id AS key, ${address("user_id")}, count(*)::int AS requests, avg((status >= 400)::int)::float8 AS "errorRate" FROM key_requests
+            WHERE ${lastWeek.during("created_at")} GROUP BY 1, 2 ORDER BY 4 DESC, 1 LIMIT 5`,
+      isOrdered: true,
+    },
+    {
+      family: "emails",
+      question: "Why do emails fail?",
+      request: `measure=emails&by=template,errorCode&status=failed&${quarter.range}`,
+      sql: `SELECT template, (regexp_match(error, '[45]\\d\\d'))[1] AS "errorCode", count(*)::int AS emails FROM emails
+            WHERE status = 'failed' AND ${quarter.during("created_at")} GROUP BY 1, 2`,
+    },
+    {
+      family: "audit",
+      question: "How many people changed accounts each week?",
+      request: `measure=actions,actors&targetType=user&by=week&${quarter.range}`,
+      sql: `SELECT ${by("week", "created_at")}, count(*)::int AS actions, count(DISTINCT actor_id)::int AS actors FROM audit_entries
+            WHERE target_type = 'user' AND ${quarter.during("created_at")} GROUP BY 1`,
+    },
+  ]
+  return [...finance, ...growth, ...churn, ...support, ...security, ...paths]
 }
 
 function monthsSince(time: string): string {
@@ -472,11 +556,7 @@ function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-const AsyncFunction = (async () => {}).constructor as new (
-  ...source: string[]
-) => (...values: unknown[]) => Promise<unknown>
-
-/** Runs a recipe of the skill document. @param metrics sends the query of a request and returns the rows of its response */
-export function runRecipe(code: string, metrics: (query: string) => Promise<object[]>, now: Date): Promise<unknown> {
-  return new AsyncFunction("metrics", "today", "year", code)(metrics, isoDay(now.getTime()), now.getUTCFullYear())
+/** A recipe of the skill document, as a query. */
+export function recipeQuery(recipe: string, now: Date): string {
+  return `${recipe.replaceAll("{year}", String(now.getUTCFullYear()))}&until=${isoDay(now.getTime())}`
 }

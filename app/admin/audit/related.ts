@@ -1,5 +1,5 @@
 import { sectionsFor } from "@/app/_shell/sections"
-import { emailsOf } from "@/lib/accounts/data"
+import { emailsOf } from "@/lib/accounts/addresses"
 import { namedKeys } from "@/lib/keys/data"
 import { holds } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/browser-session"

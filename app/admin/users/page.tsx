@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/users/route"
+import { planChoices } from "@/components/admin/plan-choices"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Count, Day, Money, None, Status, Time } from "@/components/list/cells"
 import { daysAgo } from "@/components/list/dates"
@@ -24,6 +25,7 @@ export default async function UsersPage({ searchParams }: PageProps<"/admin/user
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      choices={planChoices}
       views={[
         { label: "Banned", search: "status=banned" },
         { label: "Closed", search: "status=closed" },

@@ -19,7 +19,7 @@ import { seededTables } from "@/prisma/seed"
 import { createKey, createUser, withoutTriggers } from "@/tests/support/factories"
 import { ownerUrl } from "@/tests/support/owner"
 import { isTime } from "@/tests/support/parameter-values"
-import { questionsOn, runRecipe } from "@/tests/support/questions"
+import { questionsOn, recipeQuery } from "@/tests/support/questions"
 import { crossed, isLong } from "@/tests/support/sample"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
@@ -71,6 +71,9 @@ beforeAll(async () => {
   return () => client.end()
 }, 120_000)
 
+/** Filters with a test of their own, and the plan of accounts with that of their subscription. */
+const tested = ["q", "sort", "idleDays", "below", "subscription", "errorCode"]
+
 describe.each(lists)("$path", (endpoint) => {
   test("reads every page from an index in list order, at any depth, in any order and with any range and filter", async () => {
     const call = await caller(endpoint)
@@ -78,7 +81,7 @@ describe.each(lists)("$path", (endpoint) => {
     const [oldest] = (await call("limit=1&order=asc")).data
     const span = [oldest.createdAt, data[0].createdAt].map(Date.parse) as [number, number]
     const equal = Object.keys(endpoint.filters).filter(
-      (name) => !isTime(name) && !["q", "sort", "idleDays"].includes(name),
+      (name) => !isTime(name) && !tested.includes(name) && !(name === "planId" && endpoint.filters.subscription),
     )
     const filters = ["", ...equal.map((name) => rarest(data, name))]
     for (const { row: filter, columns } of crossed(filters, positionsIn(span), 2)) {
@@ -163,6 +166,11 @@ test("subscriptions without a call are read in list order from an index of open 
       expect([...fullScans(page), ...largeSorts(page, sortable), ...largeFilters(page)]).toEqual([])
     }
   }
+})
+
+test("emails with the code of an error are read from an index in list order", async () => {
+  const endpoint = lists.find(({ path }) => path === "/api/v1/admin/emails")
+  if (endpoint) await expectIndexedPages(["limit=10&errorCode=other"], await caller(endpoint))
 })
 
 const timed = lists.flatMap((endpoint) => {
@@ -294,13 +302,7 @@ test("no question about the business and no recipe scans a whole table", async (
   const requests = questionsOn(now, { account: owner, key: owner, actor: owner })
     .filter(({ family }) => families.includes(family))
     .map(({ request }) => request)
-  for (const code of all.flatMap(({ recipes }) => Object.values(recipes))) {
-    const send = async (request: string) => {
-      requests.push(request)
-      return (await call(request)).data
-    }
-    await runRecipe(code, send, now)
-  }
+  for (const recipe of all.flatMap(({ recipes }) => Object.values(recipes))) requests.push(recipeQuery(recipe, now))
   expect(requests.length).toBeGreaterThan(40)
   for (const request of requests) {
     for (const statement of await statementsOf(() => call(request))) {
@@ -312,6 +314,37 @@ test("no question about the business and no recipe scans a whole table", async (
     }
   }
 })
+
+test.each(["/api/v1/admin/users", "/api/v1/admin/credits/balances"])(
+  "%s by subscription, plan and balance reads pages and exact totals from indexes",
+  async (path) => {
+    const call = await caller(lists.find((endpoint) => endpoint.path === path) ?? expect.fail())
+    // As in a product: most accounts have none, and some had one.
+    await withoutTriggers("DELETE FROM subscriptions WHERE get_byte(decode(md5(user_id::text), 'hex'), 0) % 3 > 0", [])
+    await query("DELETE FROM customers c WHERE NOT EXISTS (SELECT FROM subscriptions s WHERE s.user_id = c.user_id)")
+    await query("ANALYZE subscriptions, customers")
+    const totals: Record<string, number> = {}
+    for (const filter of ["open", "ended", "none", "planId=bulk_team", "planId=bulk_pro"]) {
+      const search = filter.includes("=") ? filter : `subscription=${filter}`
+      for (const order of ["asc", "desc"]) {
+        for (const { plan } of await plansOf(
+          pageStatement(await statementsOf(() => call(`${search}&limit=10&order=${order}`))),
+        )) {
+          expect(fullScans(pageOf(plan)), search).toEqual([])
+        }
+      }
+      totals[filter] = (await call(`${search}&limit=1`)).meta.total
+    }
+    const counted = await query(
+      `SELECT count(*)::int AS open, count(*) FILTER (WHERE plan_id = 'bulk_team')::int AS team FROM subscriptions WHERE status <> 'canceled'`,
+    )
+    const [{ open, team }] = counted?.rows ?? []
+    expect(totals).toMatchObject({ open, "planId=bulk_team": team, "planId=bulk_pro": open - team })
+    const { total } = (await call("limit=1")).meta
+    expect(Number(totals.open) + Number(totals.ended) + Number(totals.none)).toBe(total)
+    expect([totals.ended, totals.none].every((count) => Number(count) > 0)).toBe(true)
+  },
+)
 
 /** Expects every page of a list to be read in its order from an index, with few discarded rows. */
 async function expectIndexedPages(

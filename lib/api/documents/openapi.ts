@@ -189,7 +189,7 @@ function descriptionOf({ permission, scope, metered, families }: Documented): st
       const [counted, split] = [measures, dimensions].map((names) => Object.keys(names).join(", "))
       return `- ${name}, with the permission \`${permission}\`: ${counted}; by ${split}`
     })
-    return `Measures of one family in one request. The key's owner must hold the permission of the family, and the key must have it as a scope.\n\n${described.join("\n")}`
+    return `Measures of one family in one request. The key's owner must hold the permission of the family, and the key must have it as a scope. ${conventions.shared}\n\n${described.join("\n")}`
   }
   if (permission) {
     return `The key's owner must hold the permission \`${permission}\`, and the key must have it as a scope.`
@@ -258,7 +258,12 @@ function envelope(endpoint: Documented) {
         required: ["total", "limit", "offset", ...(isList ? ["nextCursor"] : []), ...(extra.required ?? [])],
         additionalProperties: false,
         properties: {
-          total: { ...count, description: "All matching rows, on this page or not" },
+          total: {
+            ...count,
+            description: isList
+              ? "All matching rows, on this page or not"
+              : "All rows of the result, on this page or not: one for each group and period",
+          },
           limit: count,
           offset: count,
           ...(isList && { nextCursor }),

@@ -1,7 +1,7 @@
 import { z } from "zod"
-import { accountDimension, currencyDimension, type Dimension, type Source } from "@/lib/metrics/family"
-import { currency, id, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
-import { keyVariable, product } from "@/lib/product"
+import { accountDimensions, type Dimension, type Source } from "@/lib/metrics/family"
+import { accountEmail, currency, id, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
+import { product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { type ErrorCode, errors } from "../errors"
 import { sharedParameters } from "../parameters"
@@ -11,10 +11,10 @@ import {
   type Documented,
   describeBody,
   describeFields,
-  describeMeasure,
   describeParameters,
   errorCodes,
   exampleBody,
+  restrictionOf,
 } from "./document"
 
 export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
@@ -26,11 +26,10 @@ export function skillDocument(surface: Surface, endpoints: readonly Documented[]
     introduction(surface, baseUrl),
     ...metrics.map((endpoint) => describeMetrics(endpoint, endpoints)),
     conventionList(endpoints),
-    errorTable(surface, endpoints),
+    errorList(surface, endpoints),
     "## Endpoints",
     ...endpoints.filter((endpoint) => !metrics.includes(endpoint)).map(describeEndpoint),
-    ...(Object.keys(recipes).length > 0 ? ["## Recipes", recipePreface(baseUrl)] : []),
-    ...Object.entries(recipes).map(describeRecipe),
+    ...(Object.keys(recipes).length > 0 ? [describeRecipes(recipes)] : []),
     "",
   ].join("\n\n")
 }
@@ -60,7 +59,7 @@ function introduction(surface: Surface, baseUrl: string): string {
 
     Authorization: Bearer <API_KEY>
 
-Keep the key secret: never print it, write it to a file or put it into a URL.`
+Never print the key, write it to a file or put it into a URL.`
 }
 
 function conventionList(endpoints: readonly Documented[]): string {
@@ -69,10 +68,11 @@ function conventionList(endpoints: readonly Documented[]): string {
 
 ${[
   conventions.envelope,
-  "A field with `?` can be null. Without a type it is text or a whole number; names that end in `At` are times, in `Id` ids.",
+  "A field with `?` can be null. Without a type it is text or a whole number; names in `At` are times, in `Id` ids.",
   `Every list takes ${describeParameters(sharedParameters).map(describeInline).join("; ")}.`,
   conventions.walk,
   conventions.stream,
+  ...(has("userId") ? [conventions.emails] : []),
   ...(has("q") ? [conventions.search] : []),
   ...(has("sort") ? [conventions.sort] : []),
   conventions.money,
@@ -86,69 +86,78 @@ ${[
   .join("\n")}`
 }
 
-function errorTable(surface: Surface, endpoints: readonly Documented[]): string {
+function errorList(surface: Surface, endpoints: readonly Documented[]): string {
   const advice: Partial<Record<ErrorCode, string>> = {
-    bad_request: "Read the message and fix the request.",
+    bad_request: "Fix what the message says.",
     unauthorized: "Ask for a working key.",
     insufficient_credits: "Tell the owner that the balance does not cover the call.",
     key_limit_reached: "Tell the owner which limit the message names; it resets at the time that it states.",
     wrong_scope: `Ask for a key that begins with \`${kinds[surface].prefix}\`.`,
-    forbidden: "Continue without this data, and report that it is missing.",
-    missing_scope: "Continue without this data, and report which scope the key lacks.",
+    forbidden: "Report that this data is missing.",
+    missing_scope: "Report which scope the key lacks.",
     address_not_allowed: "Tell the owner the address that the message names.",
-    not_found: "Use one of the paths below.",
+    not_found: "Use a path below.",
     idempotency_in_progress: "Wait `Retry-After` seconds, then repeat the request.",
     payload_too_large: "Send a smaller body.",
     idempotency_mismatch: "Use a new Idempotency-Key for a different body.",
     rate_limited: "Wait `Retry-After` seconds.",
     internal: "Try again once, then report the request id.",
-    service_unavailable: "Wait `Retry-After` seconds, then try again.",
+    service_unavailable: "Wait `Retry-After` seconds.",
   }
   const returned = new Set<string>([...endpoints.flatMap(errorCodes), "not_found"])
-  const rows = Object.entries(advice)
+  const lines = Object.entries(advice)
     .filter(([code]) => returned.has(code))
-    .map(([code, what]) => `| ${errors[code as ErrorCode].status} | \`${code}\` | ${what} |`)
-  return `## Errors\n\n${conventions.errors}\n\n| Status | Code | Remedy |\n|---|---|---|\n${rows.join("\n")}`
+    .map(([code, what]) => `- ${errors[code as ErrorCode].status} \`${code}\`: ${what}`)
+  return `## Errors\n\n${conventions.errors}\n\n${lines.join("\n")}`
 }
 
 function describeMetrics(endpoint: Documented, endpoints: readonly Documented[]): string {
   const { method, path, summary, filters, parameters, required = [], families = [] } = endpoint
-  const described = describeParameters(parameters).filter(({ name }) => !Object.hasOwn(filters, name))
+  const known = [...Object.keys(filters), "limit", "offset", "meta"]
+  const described = describeParameters(parameters).filter(({ name }) => !known.includes(name))
   return `## Metrics
 
 ### ${method} ${path}
 
 ${summary}. **Use it for every number; lists are for single rows.** It needs the permission of the family.
 
-- ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. A dimension is also a filter by one value: \`status=active\`.
-- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the outer periods are clipped to the range), the dimensions and the measures. Queries with dimensions leave out rows of zeros.
-- Measures without a unit are counts. Measures in minor units are always split by \`currency\`; other measures are then in rows with a null \`currency\`. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
-- \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the months in the range; \`by=cohort\` also returns earlier sign-ups that count.
-- \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`, the time of the snapshot. A rounded measure says so. An invalid query, or one that reads too many rows, returns 400 with the valid choices; ranges of whole days (UTC) can be longest.
+- ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. \`limit\` and \`offset\` are as in lists. A dimension is also a filter by one value: \`status=active\`.
+- A row has \`id\` (the period and the dimensions, untrusted if one is), the start of the period as \`createdAt\` (UTC; weeks start on Monday, outer periods are clipped), the dimensions and the measures. With dimensions, rows of zeros are left out.
+- Measures without a unit are counts. ${conventions.shared} With the dimension \`account\` or \`actor\`, \`email\` (**untrusted**) adds the address: \`by=account,email\`. All three also need \`${accountDimensions.account.permission}\`.
+- \`cohort=month\` splits the months of the range by month of sign-up and \`monthsSinceSignUp\`; \`by=cohort\` has earlier sign-ups too.
+- \`meta\` has \`total\` (rows of the whole result), \`limit\`, \`offset\`, \`asOf\` (the time of the snapshot) and \`definitions\`, which you know from here: **send \`meta=short\`**. A query that is invalid or reads too many rows returns 400 with the choices; ranges of whole days (UTC) can be longest.
+- Definitions are of the row's period; a rounded measure says so. A dimension without a text is a field of the family's list.
 
 | Family, permission | Measures | Dimensions |
 |---|---|---|
 ${families.map((source) => familyRow(source, endpoints)).join("\n")}`
 }
 
+/** The text above the table explains them. */
+const explainedDimensions = ["currency", "email"]
+
 function familyRow({ family, permission }: Source, endpoints: readonly Documented[]): string {
   const rows = endpoints.find(({ metrics }) => metrics === family)
   const listed = rows ? describeFields(rows.data).map(({ name }) => name) : []
-  const measures = Object.entries(family.measures).map(
-    ([name, measure]) =>
-      `\`${name}\`${measure.unit === "count" ? "" : ` ${measure.unit}`}: ${describeMeasure(name, measure, family)}`,
-  )
-  const dimensions = Object.entries(family.dimensions).map(([name, dimension]) =>
-    describeDimension(name, dimension, listed.includes(name)),
-  )
-  return `| ${family.name}, \`${permission}\` | ${measures.join("; ")} | ${dimensions.join("; ")} |`
+  const groups = new Map<string, string[]>()
+  for (const [name, measure] of Object.entries(family.measures)) {
+    const restriction = restrictionOf(name, measure, family, explainedDimensions)
+    const unit = measure.unit === "count" ? "" : ` ${measure.unit}`
+    const text = `\`${name}\`${unit}: ${measure.definition.replaceAll(" in the period", "")}`
+    groups.set(restriction, [...(groups.get(restriction) ?? []), text])
+  }
+  const measures = [...groups].map(([restriction, texts]) => `${restriction && `(${restriction}) `}${texts.join("; ")}`)
+  const dimensions = Object.entries(family.dimensions)
+    .filter(([name]) => !explainedDimensions.includes(name))
+    .map(([name, dimension]) => describeDimension(name, dimension, listed.includes(name)))
+  return `| ${family.name}, \`${permission}\` | ${measures.join(". ")} | ${dimensions.join("; ")} |`
 }
 
 function describeDimension(name: string, dimension: Dimension, isListed: boolean): string {
-  if (dimension === accountDimension || dimension === currencyDimension) return `\`${name}\``
+  const marked = `\`${name}\`${dimension.untrusted ? untrusted : ""}`
+  if (isListed || dimension === accountDimensions.account) return marked
   const [{ type: values } = { type: "string" }] = describeParameters({ [name]: dimension.schema })
-  const type = isListed || values === "string" ? "" : ` (${values.replaceAll("|", ", ")})`
-  return `\`${name}\`${type}${dimension.untrusted ? untrusted : ""}: ${dimension.description}`
+  return `${marked}${values === "string" ? "" : ` (${values.replaceAll("|", ", ")})`}: ${dimension.description}`
 }
 
 function codesOf(names: readonly string[]): string {
@@ -162,11 +171,16 @@ function describeEndpoint(endpoint: Documented): string {
   const requirement = permission ? ` Permission: \`${permission}\`.` : scope ? ` Scope: \`${scope}\`.` : ""
   const fields = describeFields(data)
   const filterTexts = describeParameters(filters).map((filter) => {
-    const isField = fields.some(({ name }) => name === filter.name) && !filter.type.includes("default")
-    if (isField) return `\`${filter.name}\``
+    const isField =
+      filter.name !== "id" && fields.some(({ name }) => name === filter.name) && !filter.type.includes("default")
+    // One that ends in Until is described with the one that ends in Since.
+    if (isField || filter.name.endsWith("Until")) return `\`${filter.name}\``
     return describeInline(explained.includes(filter.name) ? { ...filter, description: undefined } : filter)
   })
-  const all = [...fields, ...describeFields(meta).map((field) => ({ ...field, name: `meta.${field.name}` }))]
+  const all = [
+    ...fields.filter(({ description }) => description !== accountEmail.description),
+    ...describeFields(meta).map((field) => ({ ...field, name: `meta.${field.name}` })),
+  ]
   return [
     `### ${method} ${path}`,
     `${summary}.${requirement}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
@@ -198,8 +212,9 @@ function describeField({ name, type, untrusted: isUntrusted, description }: Desc
     ["string", "integer"].includes(shown) ||
     (shown === "time" && name.endsWith("At")) ||
     (shown === "id" && /^id$|Id$/.test(name))
-  const text = description && !common.has(description) ? `: ${description}` : ""
-  return `\`${name}\`${isNullable ? "?" : ""}${isObvious ? "" : ` ${shown}`}${isUntrusted ? untrusted : ""}${text}`
+  const text = description && !common.has(description) && name !== "userId" ? `: ${description}` : ""
+  // Names without backticks take a third less tokens.
+  return `${name}${isNullable ? "?" : ""}${isObvious ? "" : ` ${shown}`}${isUntrusted ? untrusted : ""}${text}`
 }
 
 const orNull = " or null"
@@ -209,21 +224,12 @@ function describeInline({ name, type, description }: Described): string {
   return `\`${name}\`${details.length > 0 ? ` (${details.join(": ")})` : ""}`
 }
 
-function recipePreface(baseUrl: string): string {
-  return `Each recipe is the body of an async function that returns the result, and uses these:
+function describeRecipes(recipes: Readonly<Record<string, string>>): string {
+  const year = String(new Date().getUTCFullYear())
+  const lines = Object.entries(recipes).map(([title, query]) => `- ${title}: \`${query.replace("{year}", year)}\``)
+  return `## Recipes
 
-\`\`\`js
-const today = new Date().toISOString().slice(0, 10)
-const year = new Date().getUTCFullYear()
-const metrics = async (query) => {
-  const url = "${baseUrl}${kinds.admin.api}/metrics?limit=500&" + query
-  const response = await fetch(url, { headers: { authorization: "Bearer " + process.env.${keyVariable} } })
-  if (!response.ok) throw new Error(await response.text())
-  return (await response.json()).data
-}
-\`\`\``
-}
+Queries of the metrics; add \`&meta=short&until=\` and today's date.
 
-function describeRecipe([question, code]: [string, string]): string {
-  return `### ${question}\n\n\`\`\`js\n${code.trim()}\n\`\`\``
+${lines.join("\n")}`
 }

@@ -49,7 +49,10 @@ export function equals(column: string, value: unknown, bind: Bind, type = ""): s
 /** Returns SQL that is read in the same snapshot as the page. */
 export type Scalar<Where> = (where: Where, range: Range, bind: Bind) => string
 
-export type Conditions<Name extends string = string> = Readonly<Record<Name, (placeholder: string) => string>>
+/** SQL for any value, or for each value of a choice. */
+export type Conditions<Name extends string = string> = Readonly<
+  Record<Name, ((placeholder: string) => string) | Readonly<Record<string, string>>>
+>
 
 /** Reads only the columns named like the fields of `row`, in snake case. */
 export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
@@ -149,7 +152,8 @@ function statementOfAll(list: AnyList, where: object, selection: Selection): Sta
 function conditionsOf(list: AnyList, where: object, { since, until }: Range, bind: Bind): string[] {
   const conditions = Object.entries(where).map(([name, value]) => {
     const condition = Object.hasOwn(list.conditions ?? {}, name) ? list.conditions?.[name] : undefined
-    if (condition) return condition(bind(value))
+    if (typeof condition === "function") return condition(bind(value))
+    if (condition) return String(condition[String(value)])
     return equals(columnOf(list, name), value, bind)
   })
   if (since) conditions.push(`created_at >= ${bind(since)}`)

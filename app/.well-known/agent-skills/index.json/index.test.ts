@@ -33,7 +33,7 @@ test("the user skill document describes the user endpoints and their fields, and
   const text = await (await get(userSkill, "/api/v1/me/skill.md")).text()
   for (const path of ["/api/v1/me", "/api/v1/me/orders", "/api/v1/me/subscription"])
     expect(text).toContain(`### GET ${path}\n`)
-  expect(text).toContain("`cancelAtPeriodEnd`")
+  expect(text).toContain("; cancelAtPeriodEnd")
   expect(text).not.toContain("/api/v1/admin")
   expect(text.length / 4).toBeLessThan(5_000)
 })

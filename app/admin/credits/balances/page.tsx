@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/credits/balances/route"
+import { planChoices } from "@/components/admin/plan-choices"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Count, Day } from "@/components/list/cells"
 import { entry } from "./navigation"
@@ -13,6 +14,7 @@ export default function CreditBalancesPage({ searchParams }: PageProps<"/admin/c
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      choices={planChoices}
       columns={[
         { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
         {

@@ -2,7 +2,7 @@ import { RequestId, SubmitButton, TextAreaField } from "@/components/form/fields
 import { Form } from "@/components/form/form"
 import { RelativeTime } from "@/components/values/relative-time"
 import { Untrusted } from "@/components/values/untrusted"
-import { emailsOf } from "@/lib/accounts/data"
+import { emailsOf } from "@/lib/accounts/addresses"
 import { noteMaxLength, notesAbout } from "@/lib/accounts/notes"
 import { holds } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/browser-session"

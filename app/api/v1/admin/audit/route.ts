@@ -2,7 +2,7 @@ import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { auditActions, auditTargets } from "@/lib/audit/entries"
 import { detailsForReaders } from "@/lib/leaving/personal-data"
-import { family } from "@/lib/metrics/family"
+import { accountDimensions, emailOf, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
 import { id, timestamp } from "@/lib/platform/schemas/fields"
 
@@ -10,19 +10,13 @@ const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like us
 
 const auditRow = z.object({
   id,
-  actorId: id
-    .nullable()
-    .describe(
-      "The account that performed the action; null for the system, for operator scripts and for failed sign-ins",
-    ),
+  actorId: id.nullable().describe("Who acted; null for the system, scripts of operators and failed sign-ins"),
   action: z.string().describe("The action, as in the filter"),
-  targetType: z.string().describe("What the action changed, as in the filter"),
+  targetType: z.string().describe("What was changed, as in the filter"),
   targetId: z.string(),
   details: z
     .transform(detailsForReaders)
-    .pipe(
-      z.unknown().meta({ "x-untrusted": true, description: "Details of the action; the fields depend on the action" }),
-    ),
+    .pipe(z.unknown().meta({ "x-untrusted": true, description: "The fields depend on the action" })),
   createdAt: timestamp,
 })
 
@@ -37,12 +31,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       action: {
         schema: name,
-        description: "The action, such as user.banned; by=action returns all of them",
+        description: "Such as user.banned; by=action returns all",
         isIndexed: true,
       },
-      targetType: { schema: name, description: "The type of the object that was changed" },
-      actor: { schema: id, description: "Id of the account that acted", permission: "users.read", isIndexed: true },
-      address: { schema: z.string(), description: "The IP address of a sign-in, failed or not; empty for others" },
+      targetType: { schema: name, description: "What was changed" },
+      actor: { ...accountDimensions.account, description: "Id of the account that acted" },
+      email: { ...accountDimensions.email, description: "Address of the account that acted" },
+      address: { schema: z.string(), description: "IP address of a sign-in, failed or not; empty for others" },
     },
     facts: {
       acted: {
@@ -54,6 +49,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
             action: "action",
             targetType: "target_type",
             actor: "actor_id",
+            email: emailOf("actor_id"),
             address: "coalesce(details->>'address', '')",
           },
         },
@@ -61,6 +57,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
     measures: {
       actions: { unit: "count", sum: "acted", of: "n", definition: "Entries of the audit log in the period" },
+      actors: {
+        unit: "count",
+        distinct: "acted",
+        column: "actor_id",
+        definition: "Accounts that acted in the period",
+      },
     },
   }),
 })

@@ -1,7 +1,7 @@
 import type { CreditEntryKind } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { creditEntryKind, creditEntryRow } from "@/lib/credits/entries"
-import { accountDimension, family } from "@/lib/metrics/family"
+import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
 import { id } from "@/lib/platform/schemas/fields"
 
@@ -11,7 +11,7 @@ const entries = (kind: CreditEntryKind) => ({
     from: `(SELECT * FROM credit_entries WHERE kind = '${kind}' AND amount > 0) entries`,
     at: "created_at",
     amount: "amount",
-    dimensions: { account: "user_id" },
+    dimensions: accountColumns,
   },
 })
 
@@ -23,7 +23,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   find: listed("credit_entries", creditEntryRow),
   metrics: family({
     name: "credits",
-    dimensions: { account: accountDimension },
+    dimensions: accountDimensions,
     facts: {
       granted: entries("grant"),
       purchased: entries("purchase"),
@@ -34,20 +34,25 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           from: "(SELECT * FROM credit_entries WHERE kind = 'adjustment' AND amount < 0) deducted",
           at: "created_at",
           amount: "-amount",
-          dimensions: { account: "user_id" },
+          dimensions: accountColumns,
         },
       },
       ended: {
         series: { name: "runs.ended", dimensions: {} },
-        rows: { from: "runs", at: "ended_at", amount: "cost", dimensions: { account: "user_id" } },
+        rows: { from: "runs", at: "ended_at", amount: "cost", dimensions: accountColumns },
       },
       called: {
         days: { series: "active", hasPeriods: true },
-        rows: { from: "runs", at: "created_at", dimensions: { account: "user_id" } },
+        rows: { from: "runs", at: "created_at", dimensions: accountColumns },
       },
     },
     measures: {
-      granted: { unit: "credits", sum: "granted", of: "amount", definition: "Credits granted in the period" },
+      granted: {
+        unit: "credits",
+        sum: "granted",
+        of: "amount",
+        definition: "Credits granted in the period (kind grant)",
+      },
       purchased: {
         unit: "credits",
         sum: "purchased",
@@ -59,7 +64,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         sum: "added",
         of: "amount",
         less: "deducted",
-        definition: "Credits added by adjustment in the period, less those deducted",
+        definition: "Credits added less those deducted by adjustment in the period",
       },
       spent: { unit: "credits", sum: "ended", of: "amount", definition: "Cost of the runs ended in the period" },
       runs: { unit: "count", sum: "ended", of: "n", definition: "Runs ended in the period, including failed ones" },
@@ -72,13 +77,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
   }),
   recipes: {
-    "Credit burn: credits granted and spent by month, and credits spent per active account": `
-const rows = await metrics("measure=granted,spent,activeAccounts&by=month&since=" + year + "-01-01&until=" + today)
-return rows.map(({ createdAt, granted, spent, activeAccounts }) => ({
-  month: createdAt.slice(0, 7),
-  granted,
-  spent,
-  spentPerAccount: activeAccounts > 0 ? spent / activeAccounts : null,
-}))`,
+    "Credit burn by month; spent ÷ activeAccounts is the burn per active account":
+      "measure=granted,spent,activeAccounts&by=month&since={year}-01-01",
   },
 })

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { accountDimension, family } from "@/lib/metrics/family"
+import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { templateNames } from "@/lib/platform/email/templates"
 import { listed } from "@/lib/platform/postgres/listed"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
@@ -9,14 +9,17 @@ import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")
+const errorCode = z
+  .string()
+  .regex(/^([45]\d\d|E[A-Z]{3,15}|limit|other)$/, "must be like 550, ECONNREFUSED, limit or other")
 
 const emailRow = z.object({
   id,
-  userId: id.nullable().describe("The account that the email was sent to, if there is one"),
+  userId: id.nullable().describe("The account that it was sent to, if there is one"),
   to: untrustedText,
-  template: z.string().describe("The template of the email, as in the filter"),
+  template: z.string().describe("As in the filter"),
   subject: untrustedText,
-  status: emailStatus.describe("not_sent: no mail server was configured, or error has the reason"),
+  status: emailStatus.describe("not_sent: without a mail server, or error has the reason"),
   error: untrustedText
     .nullable()
     .describe(
@@ -30,15 +33,26 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the outgoing emails of the application",
   permission: "email.read",
   search: { table: "emails", account: "userId", text: '"to"' },
-  filters: { status: emailStatus, template: z.enum(templateNames), userId: id },
+  filters: {
+    status: emailStatus,
+    template: z.enum(templateNames),
+    userId: id,
+    errorCode: errorCode.describe("Of `error`, as in the metrics"),
+  },
   row: emailRow,
-  find: listed("emails", emailRow),
+  find: listed("emails", emailRow, {
+    conditions: { errorCode: (code) => `error IS NOT NULL AND email_error_code(error) = ${code}` },
+  }),
   metrics: family({
     name: "emails",
     dimensions: {
       status: { schema: emailStatus, description: "Whether the email was sent" },
-      template: { schema: template, description: "The template of the email" },
-      account: accountDimension,
+      template: { schema: template, description: "As in the list" },
+      errorCode: {
+        schema: errorCode,
+        description: "SMTP status like 550, network error like ECONNREFUSED, limit or other; empty without an error",
+      },
+      ...accountDimensions,
     },
     facts: {
       created: {
@@ -46,7 +60,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         rows: {
           from: "emails",
           at: "created_at",
-          dimensions: { status: "status", template: "template", account: "user_id" },
+          dimensions: {
+            status: "status",
+            template: "template",
+            errorCode: "email_error_code(error)",
+            ...accountColumns,
+          },
         },
       },
     },

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { accountDimension, family } from "@/lib/metrics/family"
+import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
 import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
@@ -36,7 +36,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       rating: { schema: rating, description: "From 1 (bad) to 5 (good)" },
       status: { schema: feedbackStatus, description: "The status now" },
-      account: accountDimension,
+      ...accountDimensions,
     },
     facts: {
       given: {
@@ -45,7 +45,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           from: "feedback",
           at: "created_at",
           amount: "rating",
-          dimensions: { status: "status", rating: "rating", account: "user_id" },
+          dimensions: { status: "status", rating: "rating", ...accountColumns },
         },
       },
     },

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { time } from "@/lib/api/parameters"
-import { accountDimension, currencyDimension, family } from "@/lib/metrics/family"
+import { accountColumns, accountDimensions, currencyDimension, family } from "@/lib/metrics/family"
 import { packed } from "@/lib/platform/postgres/daily-sums"
 import { currencyCode, id } from "@/lib/platform/schemas/fields"
 import { findOrders, orderKind, orderRow, orderStatus } from "@/lib/purchases/orders"
@@ -13,7 +13,7 @@ const columns = {
   plan: "coalesce(plan, '')",
   status: "status",
   currency: "currency",
-  account: "user_id",
+  ...accountColumns,
 }
 const withPlan = (rows: string) =>
   `(SELECT r.*, s.plan_id AS plan FROM ${rows} r LEFT JOIN subscriptions s ON s.id = r.subscription_id) orders`
@@ -40,10 +40,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     name: "orders",
     dimensions: {
       kind: { schema: orderKind, description: "subscription or credits" },
-      plan: { schema: z.string(), description: "Id of the plan that the order pays for; empty for packs of credits" },
+      plan: { schema: z.string(), description: "The plan that it pays for; empty for packs of credits" },
       status: { schema: orderStatus, description: "The current status" },
       currency: currencyDimension,
-      account: accountDimension,
+      ...accountDimensions,
     },
     facts: {
       sold: {
@@ -81,7 +81,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         sum: "sold",
         of: "amount",
         less: "returned",
-        definition: "Amounts of the orders paid in the period, less their refunds, whenever made",
+        definition: "gross less the refunds of these orders, whenever made",
       },
       buyers: {
         unit: "count",
@@ -95,22 +95,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "sold", of: "amount" },
           { fact: "sold", of: "n" },
         ],
-        definition: "Mean amount of the orders paid in the period, rounded",
+        definition: "gross ÷ orders, rounded",
       },
     },
   }),
   recipes: {
-    "Revenue: gross less the refunds made, by month and currency, with monthly recurring revenue at the end of the month": `
-const range = "&by=month&since=" + year + "-01-01&until=" + today
-const recurring = new Map((await metrics("measure=mrr" + range)).map(({ id, mrr }) => [id, mrr]))
-return (await metrics("measure=gross,refunded" + range)).map(({ id, createdAt, currency, gross, refunded }) => ({
-  month: createdAt.slice(0, 7),
-  currency,
-  revenue: gross - refunded,
-  mrr: recurring.get(id) ?? 0,
-}))`,
-    "Why revenue changed: this year's net revenue by plan and currency; credit packs have no plan": `
-const rows = await metrics("measure=orders,net&by=plan&sort=net&since=" + year + "-01-01&until=" + today)
-return rows.map(({ plan, currency, orders, net }) => ({ plan: plan || "credits", currency, orders, net }))`,
+    "Revenue by month, gross − refunded": "measure=gross,refunded&by=month&since={year}-01-01",
+    "Why revenue changed, by plan; packs of credits have none":
+      "measure=orders,net&by=plan&sort=net&since={year}-01-01",
   },
 })

@@ -2,7 +2,7 @@ import { z } from "zod"
 import { RevocationReason } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { usageDays } from "@/lib/keys/choices"
-import { accountDimension, family } from "@/lib/metrics/family"
+import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { countedUsage } from "@/lib/platform/postgres/request-sums"
 import { id } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
@@ -22,28 +22,28 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   metrics: family({
     name: "keys",
     dimensions: {
-      surface: { schema: z.enum(surfaces), description: "The API that the key is for, or that was requested" },
+      surface: { schema: z.enum(surfaces), description: "The API of the key or the request" },
       reason: { schema: z.enum(RevocationReason), description: "Why a key was revoked" },
       route: { schema: z.string(), description: "The path of the endpoint" },
       status: { schema: integer(100, 599), description: "The status of the response" },
       key: {
         schema: id,
-        description: `Id of the key; requests by key or account are known for ${usageDays} days`,
+        description: `Id of the key; requests by it or by account are known for ${usageDays} days`,
         isIndexed: true,
       },
-      account: accountDimension,
+      ...accountDimensions,
     },
     facts: {
       issued: {
         series: { name: "api_keys.issued", dimensions: { surface: "label" } },
-        rows: { from: "api_keys", at: "created_at", dimensions: { surface: "surface", account: "user_id" } },
+        rows: { from: "api_keys", at: "created_at", dimensions: { surface: "surface", ...accountColumns } },
       },
       revoked: {
         series: { name: "api_keys.revoked", dimensions: { surface: "label", reason: "nullif(sublabel, '')" } },
         rows: {
           from: "api_keys",
           at: "revoked_at",
-          dimensions: { surface: "surface", reason: "revocation_reason", account: "user_id" },
+          dimensions: { surface: "surface", reason: "revocation_reason", ...accountColumns },
         },
       },
       requests: {
@@ -58,7 +58,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           stepMs: 86_400_000,
           n: "requests",
           amount: "errors",
-          dimensions: { key: "key_id", account: "user_id" },
+          dimensions: { key: "key_id", ...accountColumns },
         },
       },
     },
@@ -69,13 +69,21 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         unit: "count",
         sum: "requests",
         of: "n",
-        definition: "Requests logged in the period, including rejected ones",
+        definition: "Requests logged in the period, rejected ones too",
       },
       errors: {
         unit: "count",
         sum: "requests",
         of: "amount",
-        definition: "Requests logged in the period with a status of 400 or more",
+        definition: "Those with a status of 400 or more",
+      },
+      errorRate: {
+        unit: "share",
+        ratio: [
+          { fact: "requests", of: "amount" },
+          { fact: "requests", of: "n" },
+        ],
+        definition: "errors ÷ requests; null without any",
       },
     },
   }),

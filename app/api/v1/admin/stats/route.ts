@@ -55,7 +55,7 @@ const findStats = {
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: `Returns growth, subscription, revenue and credit statistics by day, week or month; by default for the last ${defaultStatsDays} days`,
+  summary: `Returns statistics by day, week or month, by default of the last ${defaultStatsDays} days; the metrics have the same and more`,
   permission: "admin.access",
   filters: { interval: statsInterval.meta({ default: defaultInterval, description: "Length of a period" }) },
   row: statsRow,

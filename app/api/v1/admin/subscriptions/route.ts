@@ -9,6 +9,8 @@ import { integer } from "@/lib/platform/schemas/integer"
 import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/purchases/subscriptions"
 
 const summed = { plan: packed(1), interval: packed(2), status: packed(3), currency: "label" }
+/** Series that include changes of plan. */
+const withChanges = { plan: packed(1), status: "label" }
 const columns = { plan: "plan_id", interval: "interval", status: "status", currency: "currency" }
 const rowsAt = (at: string, condition: string) => ({
   from: `(SELECT * FROM subscriptions WHERE ${condition}) counted`,
@@ -52,6 +54,14 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         series: { name: "subscriptions.started", dimensions: summed },
         rows: rowsAt("created_at", "replaces_id IS NULL"),
       },
+      startedAll: {
+        series: { name: "subscriptions.listed", dimensions: withChanges },
+        rows: rowsAt("created_at", "true"),
+      },
+      endedAll: {
+        series: { name: "subscriptions.canceled", dimensions: withChanges },
+        rows: rowsAt("canceled_at", "true"),
+      },
       lost: {
         series: { name: "subscriptions.lost", dimensions: summed },
         rows: { ...rowsAt("canceled_at", "NOT replaced"), amount: lasted },
@@ -82,13 +92,28 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         unit: "count",
         sum: "lost",
         of: "n",
-        definition: "Subscriptions ended in the period, without changes of plan",
+        definition: "Those ended in the period, without changes of plan",
+      },
+      replacing: {
+        unit: "count",
+        sum: "startedAll",
+        of: "n",
+        less: "started",
+        definition: "Started in the period by a change to their plan",
+      },
+      replaced: {
+        unit: "count",
+        sum: "endedAll",
+        of: "n",
+        less: "lost",
+        definition: "Ended in the period by a change from their plan",
       },
       active: {
         unit: "count",
         total: "open",
         of: "n",
-        definition: "Subscriptions started and not ended by the end of the period, including trials and past_due ones",
+        definition:
+          "Subscriptions open at the end of the period, trials and past_due ones too: those at its start + started + replacing − ended − replaced",
       },
       mrr: {
         unit: "minor units",
@@ -96,7 +121,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "amount",
         dividedBy: 12,
         definition:
-          "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
+          "Monthly recurring revenue at the end of the period: prices of `active` without trials, a twelfth of yearly ones, rounded",
       },
       churnRate: {
         unit: "share",
@@ -104,8 +129,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "lost", of: "n" },
           { fact: "open", of: "n", at: "start" },
         ],
-        definition:
-          "Subscriptions ended in the period, without changes of plan, ÷ those active at its start; null if none were",
+        definition: "ended ÷ those active at the start of the period; null without any",
       },
       lifetimeDays: {
         unit: "days",
@@ -114,15 +138,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "lost", of: "n" },
         ],
         dividedBy: 86_400,
-        definition: "Mean days that the subscriptions ended in the period had lasted, from before any change of plan",
+        definition: "Mean time that the ended ones had lasted, from before any change of plan",
       },
     },
   }),
   recipes: {
-    "Churn: subscriptions ended by month, and their share of those active at the start of the month": `
-const rows = await metrics("measure=active,ended,churnRate&by=month&since=" + year + "-01-01&until=" + today)
-return rows.map(({ createdAt, active, ended, churnRate }) => ({ month: createdAt.slice(0, 7), active, ended, churnRate }))`,
-    "Churn by plan: subscriptions started and ended, and the mean days that the ended ones lasted": `
-return metrics("measure=started,ended,lifetimeDays&by=plan&since=2000-01-01&until=" + today)`,
+    "Recurring revenue and churn by month": "measure=mrr,active,ended,churnRate&by=month&since={year}-01-01",
+    "Churn by plan since the beginning: active = started + replacing − ended − replaced":
+      "measure=active,started,replacing,ended,replaced,lifetimeDays&by=plan&since=2000-01-01",
   },
 })

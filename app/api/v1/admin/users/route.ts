@@ -5,7 +5,13 @@ import { currencyDimension, family } from "@/lib/metrics/family"
 import { roleNames } from "@/lib/permissions"
 import { emailParameter } from "@/lib/platform/email/address"
 import { listed } from "@/lib/platform/postgres/listed"
-import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
+import { id, ids, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
+import {
+  subscriptionColumns,
+  subscriptionConditions,
+  subscriptionDimensions,
+  subscriptionFilters,
+} from "@/lib/purchases/subscriptions"
 
 const userStatus = z.enum(UserStatus)
 const cohort = z
@@ -15,13 +21,30 @@ const cohort = z
 const withCohort = (rows: string) =>
   `(SELECT r.*, to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS cohort FROM ${rows} r LEFT JOIN users u ON u.id = r.user_id) accounts`
 
+const ofAccount = (account: string) => ({
+  status: `${account}.status`,
+  role: `${account}.role`,
+  cohort: `to_char(${account}.created_at AT TIME ZONE 'UTC', 'YYYY-MM')`,
+  ...subscriptionColumns(`${account}.id`),
+})
+
+/** Of sign-ups with a first event of a kind, whenever it was: the seconds until then. */
+const until = (first: string) => ({
+  rows: {
+    from: `users CROSS JOIN LATERAL (${first} LIMIT 1) first`,
+    at: "users.created_at",
+    amount: "extract(epoch FROM first.at - users.created_at)",
+    dimensions: ofAccount("users"),
+  },
+})
+
 const userRow = z.object({
   id,
   email: untrustedText,
   name: untrustedText,
   role: z.string().describe(`One of ${roleNames.join(", ")}`),
-  status: userStatus.describe("Banned and closed accounts cannot sign in, and their keys are rejected"),
-  createdAt: timestamp.describe("When the account was created"),
+  status: userStatus.describe("Banned and closed accounts and their keys are rejected"),
+  createdAt: timestamp,
   updatedAt: timestamp,
 })
 
@@ -29,10 +52,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists all accounts",
   permission: "users.read",
   search: { table: "users", account: "id" },
-  filters: { status: userStatus, role: z.enum(roleNames), email: emailParameter },
+  filters: { id: ids, status: userStatus, role: z.enum(roleNames), email: emailParameter, ...subscriptionFilters },
+  filterPermissions: { planId: "billing.read", subscription: "billing.read" },
   sorts: ["name", "email"],
   row: userRow,
-  find: listed("users", userRow),
+  find: listed("users", userRow, { conditions: subscriptionConditions("users.id") }),
   metrics: family({
     name: "accounts",
     dimensions: {
@@ -40,8 +64,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       role: { schema: z.enum(roleNames), description: "The current role" },
       cohort: {
         schema: cohort,
-        description: "Month of sign-up, like 2026-01; cohort=month splits by it and the months since",
+        description: "Month of sign-up, like 2026-01",
       },
+      ...subscriptionDimensions,
       currency: currencyDimension,
     },
     facts: {
@@ -50,16 +75,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           name: "users",
           dimensions: { status: "label", role: "sublabel", cohort: "to_char(day, 'YYYY-MM')" },
         },
-        rows: {
-          from: "users",
-          at: "created_at",
-          dimensions: {
-            status: "status",
-            role: "role",
-            cohort: "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM')",
-          },
-        },
+        rows: { from: "users", at: "created_at", dimensions: ofAccount("users") },
       },
+      firstRuns: until("SELECT r.created_at AS at FROM runs r WHERE r.user_id = users.id ORDER BY r.created_at, r.id"),
+      conversions: until(
+        "SELECT c.subscribed_at AS at FROM customers c WHERE c.user_id = users.id AND c.subscribed_at IS NOT NULL",
+      ),
       subscribed: {
         series: { name: "accounts.subscribed", dimensions: { cohort: "sublabel" } },
         rows: { from: withCohort("customers"), at: "subscribed_at", dimensions: { cohort: "cohort" } },
@@ -93,6 +114,54 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         definition: "Accounts created until the end of the period",
       },
+      signupsWithRun: {
+        unit: "count",
+        sum: "firstRuns",
+        of: "n",
+        permission: "credits.read",
+        definition: "Accounts created in the period that have started a run by now",
+      },
+      daysToRun: {
+        unit: "days",
+        ratio: [
+          { fact: "firstRuns", of: "amount" },
+          { fact: "firstRuns", of: "n" },
+        ],
+        dividedBy: 86_400,
+        permission: "credits.read",
+        definition: "Mean from sign-up to the first run, over `signupsWithRun`; null without any",
+      },
+      medianDaysToRun: {
+        unit: "days",
+        median: "firstRuns",
+        dividedBy: 86_400,
+        permission: "credits.read",
+        definition: "Median over the same accounts",
+      },
+      signupsWithSubscription: {
+        unit: "count",
+        sum: "conversions",
+        of: "n",
+        permission: "billing.read",
+        definition: "Accounts created in the period that have had a subscription by now",
+      },
+      daysToSubscription: {
+        unit: "days",
+        ratio: [
+          { fact: "conversions", of: "amount" },
+          { fact: "conversions", of: "n" },
+        ],
+        dividedBy: 86_400,
+        permission: "billing.read",
+        definition: "Mean from sign-up to the first subscription, over `signupsWithSubscription`; null without any",
+      },
+      medianDaysToSubscription: {
+        unit: "days",
+        median: "conversions",
+        dividedBy: 86_400,
+        permission: "billing.read",
+        definition: "Median over the same accounts",
+      },
       subscribed: {
         unit: "count",
         total: "subscribed",
@@ -106,7 +175,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         permission: "billing.read",
         // An account has one at a time.
-        definition: "Accounts with a subscription at the end of the period, including trials and past due ones",
+        definition: "Accounts with an open subscription at the end of the period",
       },
       revenue: {
         unit: "minor units",
@@ -118,14 +187,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
   }),
   recipes: {
-    "Retention by cohort: for the accounts of each sign-up month, how many ever subscribed and how many still do": `
-return metrics("measure=accounts,subscribed,retained&by=cohort&since=2000-01-01&until=" + today)`,
-    "Growth: sign-ups by month, and their growth over the previous month": `
-const rows = await metrics("measure=signups&by=month&since=" + (year - 1) + "-01-01&until=" + today)
-return rows.map(({ createdAt, signups }, i) => ({
-  month: createdAt.slice(0, 7),
-  signups,
-  growth: i > 0 && rows[i - 1].signups > 0 ? signups / rows[i - 1].signups - 1 : null,
-}))`,
+    "Retention: how many of each month's sign-ups ever subscribed, and how many still do":
+      "measure=accounts,subscribed,retained&by=cohort&since=2000-01-01",
+    "Growth by month": "measure=signups&by=month&since={year}-01-01",
   },
 })

@@ -13,8 +13,8 @@ const waitlistRow = z.object({
   id,
   email: untrustedText,
   note: untrustedText.nullable(),
-  source: untrustedText.describe("The source named in the link to the waitlist form, such as landing"),
-  status: waitlistStatus.describe("joined means that an account with this email address signed up"),
+  source: untrustedText.describe("Named in the link to the form, such as landing"),
+  status: waitlistStatus.describe("joined: an account with this address signed up"),
   createdAt: timestamp,
   invitedAt: timestamp.nullable(),
 })
@@ -29,7 +29,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   metrics: family({
     name: "waitlist",
     dimensions: {
-      source: { schema: waitlistSource, description: "The source named in the link to the form", untrusted: true },
+      source: { schema: waitlistSource, description: "As in the list", untrusted: true },
       status: { schema: waitlistStatus, description: "The status now" },
     },
     facts: {
@@ -58,8 +58,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "joined", of: "n" },
           { fact: "entered", of: "n" },
         ],
-        definition:
-          "Entries made in the period whose address has an account by now ÷ all of the period; null without any",
+        definition: "Share of them whose address has an account by now; null without any",
       },
     },
   }),

@@ -1,17 +1,25 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { creditAccountColumns } from "@/lib/credits/balance"
-import { accountDimension, family } from "@/lib/metrics/family"
+import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
 import { credits, id, timestamp } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
+import {
+  subscriptionColumns,
+  subscriptionConditions,
+  subscriptionDimensions,
+  subscriptionFilters,
+} from "@/lib/purchases/subscriptions"
+
+const below = integer(0, 2_147_483_647).describe("Only less than this balance")
 
 const balanceRow = z.object({
-  id: id.describe("Same as userId: each account has one balance"),
+  id: id.describe("Same as userId"),
   userId: id.describe("The account that the balance belongs to"),
-  balance: credits.describe("Credits available to spend: the sum of the account's ledger entries"),
-  held: credits.describe("Credits reserved by runs in progress; not included in balance"),
-  granted: credits.describe("Total credits granted, purchased or added by adjustment"),
+  balance: credits.describe("Credits to spend: the sum of the ledger entries"),
+  held: credits.describe("Reserved by runs in progress; not in balance"),
+  granted: credits.describe("Total granted, purchased or added by adjustment"),
   spent: credits.describe("Total cost of settled runs"),
   createdAt: timestamp,
 })
@@ -19,20 +27,25 @@ const balanceRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the credit balances of all accounts",
   permission: "credits.read",
-  filters: { userId: id },
+  filters: { userId: id, below, ...subscriptionFilters },
+  filterPermissions: { planId: "billing.read", subscription: "billing.read" },
   sorts: ["balance", "spent"],
   row: balanceRow,
-  find: listed("credit_accounts", balanceRow, { columns: creditAccountColumns }),
+  find: listed("credit_accounts", balanceRow, {
+    columns: creditAccountColumns,
+    conditions: { below: (credits) => `balance < ${credits}`, ...subscriptionConditions("credit_accounts.user_id") },
+  }),
   metrics: family({
     name: "balances",
     dimensions: {
       below: {
-        schema: integer(0, 2_147_483_647),
-        description: "Only accounts with less than this balance",
+        schema: below,
+        description: "Only less than this balance",
         operator: "<",
         isIndexed: true,
       },
-      account: accountDimension,
+      ...subscriptionDimensions,
+      ...accountDimensions,
     },
     facts: {
       opened: {
@@ -40,7 +53,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           from: "credit_accounts",
           at: "created_at",
           amount: "balance",
-          dimensions: { below: "balance", account: "user_id" },
+          dimensions: { below: "balance", ...subscriptionColumns("credit_accounts.user_id"), ...accountColumns },
         },
       },
     },
@@ -60,8 +73,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
   }),
   recipes: {
-    "Accounts running out of credits: the first with fewer than 100, those with the fewest first": `
-const rows = await metrics("measure=balances,credits&by=account&below=100&sort=credits&order=asc&since=2000-01-01&until=" + today)
-return rows.slice(0, 20).map(({ account, credits }) => ({ userId: account, balance: credits }))`,
+    "Accounts running out of credits":
+      "measure=balances,credits&by=account,email&below=100&sort=credits&order=asc&limit=20&since=2000-01-01",
   },
 })
