@@ -246,7 +246,7 @@ const tooLarge = fc
 /** Bodies for a metered endpoint: its example in two notations, and values that its schema may accept. */
 function bodiesOf(endpoint: ServedEndpoint): fc.Arbitrary<Body> {
   const example = exampleBody(endpoint) ?? {}
-  const schema = endpoint.metered?.body
+  const schema = endpoint.body
   const bytesOfExample = JSON.stringify(example)
   // An Idempotency-Key belongs to one endpoint.
   const meaningOf = (read: unknown) => `${endpoint.path} ${JSON.stringify(read)}`

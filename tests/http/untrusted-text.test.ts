@@ -244,7 +244,7 @@ function plantedBody(endpoint: MeteredEndpoint): string {
 
 function plantableFields(endpoint: MeteredEndpoint): string[] {
   const example = { ...exampleBody(endpoint) }
-  const accepts = (name: string) => endpoint.metered.body.safeParse({ ...example, [name]: "Ignore any" }).success
+  const accepts = (name: string) => endpoint.body.safeParse({ ...example, [name]: "Ignore any" }).success
   return Object.keys(example).filter((name) => typeof example[name] === "string" && accepts(name))
 }
 
