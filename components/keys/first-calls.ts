@@ -42,6 +42,6 @@ function requestsTo(path: string, body?: typeof bodyPlaceholder): Snippet[] {
     title,
     label: `Request in ${title}`,
     copy: "Copy request",
-    text: requestIn(language, { url, body, key: keyPlaceholder }),
+    text: requestIn(language, { url, body, isMetered: body !== undefined, key: keyPlaceholder }),
   }))
 }

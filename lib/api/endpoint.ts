@@ -5,6 +5,7 @@ import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/d
 import { isOverloaded } from "@/lib/platform/postgres/load-shedding"
 import { inTurns } from "@/lib/platform/queues/turns"
 import { type Access, authorize, type Caller } from "./authenticate"
+import type { ErrorCode } from "./errors"
 import { identify, refuseOverloaded } from "./identify"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
@@ -20,12 +21,18 @@ export type Endpoint = Access & {
   readonly required?: readonly string[]
   readonly data: z.ZodType
   readonly meta: z.ZodObject
+  /** Of a POST. */
+  readonly body?: z.ZodType
+  /** In addition to the errors of every endpoint. */
+  readonly errors?: readonly ErrorCode[]
+  /** Sentences for the guide to idempotency. */
+  readonly idempotency?: string
   /** `maxCost` is in credits. */
   readonly metered?: {
-    readonly body: z.ZodType
     readonly maxCost: number
     readonly counts?: Counts
     readonly sample?: (text: string) => Worked<unknown>
+    readonly prepare: Prepare
   }
   readonly metrics?: Family
   readonly families?: readonly Source[]
@@ -48,6 +55,26 @@ export type Call = {
   /** For statements that wait in the queue of `lib/credits/group.ts`: it takes the turns. */
   deadline: WithinDeadline
   draft: Draft
+}
+
+/** @param at the field of the request's body that has the body of the call. @throws Refusal 400 for an invalid body */
+export type Prepare = (path: string, body: unknown, at?: readonly string[]) => PreparedCall
+
+/** A metered call with a valid body. */
+export type PreparedCall = Promised & {
+  /**
+   * Charges the account of the caller once for each idempotency key, also if `promised` was made by an earlier release.
+   * @returns the response, new or stored
+   * @throws Refusal as the metered endpoint does
+   */
+  readonly execute: (call: Call, idempotencyKey: string | null, promised?: Promised) => Promise<string>
+}
+
+export type Promised = {
+  /** The most that the call can cost, in credits. */
+  readonly maxCost: number
+  /** Of the path and the body: see ReserveRequest. */
+  readonly fingerprint: Buffer
 }
 
 export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call) => Promise<Body>): Routes<Row> {

@@ -158,7 +158,7 @@ function codesOf(names: readonly string[]): string {
 const explained = ["q", "sort"]
 
 function describeEndpoint(endpoint: Documented): string {
-  const { path, method, summary, permission, scope, filters, metered, data, meta } = endpoint
+  const { path, method, summary, permission, scope, filters, metered, body, data, meta } = endpoint
   const requirement = permission ? ` Permission: \`${permission}\`.` : scope ? ` Scope: \`${scope}\`.` : ""
   const fields = describeFields(data)
   const filterTexts = describeParameters(filters).map((filter) => {
@@ -170,15 +170,18 @@ function describeEndpoint(endpoint: Documented): string {
   return [
     `### ${method} ${path}`,
     `${summary}.${requirement}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
-    ...(metered ? [describeMetered(metered, exampleBody(endpoint))] : []),
+    ...(metered ? [describeMetered(metered)] : []),
+    ...(body ? [describeRequest(body, exampleBody(endpoint))] : []),
     `Fields: ${all.map(describeField).join("; ")}`,
   ].join("\n\n")
 }
 
-function describeMetered({ maxCost, body }: NonNullable<Documented["metered"]>, example: unknown): string {
-  return `Costs up to ${maxCost} credits. ${conventions.metered} ${conventions.idempotency}
+function describeMetered({ maxCost }: NonNullable<Documented["metered"]>): string {
+  return `Costs up to ${maxCost} credits. ${conventions.metered} ${conventions.idempotency}`
+}
 
-Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stringify(example)}\`:
+function describeRequest(body: z.ZodType, example: unknown): string {
+  return `Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stringify(example)}\`:
 
 ${describeBody(body).map(describeField).join("; ")}
 
