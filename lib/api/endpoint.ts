@@ -40,7 +40,14 @@ export type Endpoint = Access & {
   readonly recipes: Readonly<Record<string, string>>
 }
 
-type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
+type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & {
+  readonly endpoint: Row
+  /** Authorizes the key of a request and handles its call. @throws Refusal */
+  readonly perform: (call: Identified) => Promise<Body>
+}
+
+/** A call whose key is known, and nothing else. */
+export type Identified = Pick<Call, "request" | "url" | "deadline" | "draft"> & Pick<Caller, "key" | "verdict">
 
 /** A handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
@@ -84,18 +91,25 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
     return respond(request, async (draft, url) => {
       if (isOverloaded()) return refuseOverloaded()
       const withinDeadline = databaseDeadline()
-      // Unknown names can contain anything, even a secret.
-      if (url.search) draft.parameters = Object.keys(endpoint.parameters).filter((name) => url.searchParams.has(name))
+      if (url.search) draft.parameters = knownParameters(endpoint, url)
       const { key, verdict } = await identify(request, draft, withinDeadline)
-      const caller = authorize(key, verdict, endpoint)
-      // Lists count their rows; any other body is one object.
-      if (endpoint.method === "GET") draft.rows = 1
-      const inOwnTurns = inTurns(caller.owner.id, withinDeadline)
-      const deadlines = { withinDeadline: inOwnTurns, deadline: withinDeadline }
-      return handle({ request, url, caller, access: endpoint, ...deadlines, draft })
+      return perform({ request, url, key, verdict, deadline: withinDeadline, draft })
     })
   }
 
+  async function perform({ key, verdict, deadline, draft, ...call }: Identified): Promise<Body> {
+    const caller = authorize(key, verdict, endpoint)
+    // Lists count their rows; any other body is one object.
+    if (endpoint.method === "GET") draft.rows = 1
+    const withinDeadline = inTurns(caller.owner.id, deadline)
+    return handle({ ...call, caller, access: endpoint, withinDeadline, deadline, draft })
+  }
+
   const responses = handleEach(endpoint.method, allowed, serve)
-  return eachMethod((method) => Object.assign(responses[method], { endpoint }))
+  return eachMethod((method) => Object.assign(responses[method], { endpoint, perform }))
+}
+
+/** Unknown names can contain anything, even a secret. */
+export function knownParameters({ parameters }: Endpoint, { searchParams }: URL): string[] {
+  return Object.keys(parameters).filter((name) => searchParams.has(name))
 }

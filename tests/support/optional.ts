@@ -5,7 +5,7 @@ import * as yours from "@/tests/yours/reviewed"
 import { succeeds } from "./copy"
 
 /** The optional modules: each is removed by deleting its folders. */
-export const optional = ["audit", "emails", "feedback", "run-intents", "waitlist", ...yours.modules]
+export const optional = ["audit", "emails", "feedback", "mcp", "run-intents", "waitlist", ...yours.modules]
 export const modules = optional.filter((name) => foldersOf(name).length > 0)
 
 /** The existing folders of a module. */

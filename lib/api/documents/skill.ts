@@ -17,13 +17,20 @@ import {
   exampleBody,
 } from "./document"
 
-export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
+/** @param more further sentences for its introduction */
+export function skillDocument(
+  surface: Surface,
+  endpoints: readonly Documented[],
+  baseUrl: string,
+  more: readonly string[],
+): string {
   const recipes: Record<string, string> = Object.assign({}, ...endpoints.map(({ recipes }) => recipes))
   const metrics = endpoints.filter(({ families }) => families)
   return [
     frontMatter(surface),
     `# ${texts[surface].title}`,
     introduction(surface, baseUrl),
+    ...more,
     ...metrics.map((endpoint) => describeMetrics(endpoint, endpoints)),
     conventionList(endpoints),
     errorTable(surface, endpoints),

@@ -35,8 +35,8 @@ describe.each(listeners)("served by %s", (listener) => {
   )("access to $path: $access", async ({ path, access: listedAccess, place }) => {
     const question = questions[path]
     const access = question?.access ?? listedAccess
-    const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
-    const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
+    const surface = /^\/(api\/v1|mcp)\/admin/.test(path) ? "admin" : "user"
+    const address = path.replace(/\[+\.\.\.path\]+/, "nothing").replace("[...nextauth]", "session")
     const endpoint = table.find((candidate) => candidate.path === path)
     const outcomes: Record<string, string> = {}
     const expected: Record<string, unknown> = {}

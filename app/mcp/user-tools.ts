@@ -1,0 +1,33 @@
+import type { ServedEndpoint } from "@/app/api/v1/endpoints"
+import { product } from "@/lib/product"
+import { readRows } from "./read-rows"
+import { runTools } from "./run-tools"
+import { type Session, send } from "./session"
+import { datasetOf, queryOf, reading, type Tool } from "./tool"
+
+export const userInstructions = `One customer's own account at ${product.name}. Amounts are integers in minor units: 105 is $1.05 or ¥105. Times are UTC.`
+
+export function userTools(session: Session): Tool[] {
+  const objects = session.endpoints.filter(({ method, shape }) => method === "GET" && shape === "object")
+  return [
+    getAccount(session, objects),
+    ...readRows(session, "Reads rows of the account, newest first; meta has the total, and with credits the balance."),
+    ...runTools(session),
+  ]
+}
+
+function getAccount(session: Session, objects: readonly ServedEndpoint[]): Tool {
+  const nameOf = (endpoint: ServedEndpoint) => datasetOf(endpoint) || "account"
+  return {
+    name: "get_account",
+    description: `Returns in one object: ${objects.map(nameOf).join(", ")}. key has the scopes and the remaining limits.`,
+    annotations: reading,
+    properties: {},
+    call: async (given) => {
+      queryOf(given, [])
+      const found: [string, unknown][] = []
+      for (const endpoint of objects) found.push([nameOf(endpoint), JSON.parse(await send(session, endpoint)).data])
+      return JSON.stringify(Object.fromEntries(found))
+    },
+  }
+}
