@@ -87,8 +87,8 @@ describe("a key sees only the datasets, measures and dimensions that it may read
         families.flatMap(({ family }) => Object.keys(family.measures)),
       )
       const asked = await Promise.all(measures.map((measure) => call("query_metrics", { measure, ...range })))
-      const answered = measures.filter((_, place) => asked[place] !== undefined && !asked[place].isError)
-      expect(enumOf(listed, "query_metrics", "measure") ?? []).toEqual(answered)
+      const returned = measures.filter((_, place) => asked[place] !== undefined && !asked[place].isError)
+      expect(enumOf(listed, "query_metrics", "measure") ?? []).toEqual(returned)
     },
   )
 
