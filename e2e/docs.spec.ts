@@ -21,9 +21,11 @@ test("the reference is public and lists every endpoint of the OpenAPI document w
     await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "index")
     const expected = operations.filter(({ tags }) => tags.includes(surface))
     expect(expected.length).toBeGreaterThan(2)
-    await expect(page.getByRole("heading", { level: 2 })).toHaveText(expected.map(({ title }) => title))
+    const headings = page.getByRole("heading", { level: 2 })
+    // Sections of modules can follow.
+    for (const [place, { title }] of expected.entries()) await expect(headings.nth(place)).toHaveText(title)
     const ids = await page.locator("main section").evaluateAll((sections) => sections.map(({ id }) => id))
-    expect(ids).toEqual(expected.map(({ operationId }) => operationId))
+    expect(ids.slice(0, expected.length)).toEqual(expected.map(({ operationId }) => operationId))
     for (const id of ids) {
       await expect(page.locator(`a[href="#${id}"]`)).toHaveCount(1)
       await expect(page.getByRole("navigation", { name: "Contents" }).locator(`a[href$="#${id}"]`)).toBeVisible()

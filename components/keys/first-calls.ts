@@ -20,9 +20,9 @@ export function firstCallsOf(
 ): FirstCalls {
   const path = kinds[surface].test
   const test = { path, snippets: [...(surface === "admin" ? [prompt()] : []), ...requestsTo(path)] }
-  const [first, ...others] = [...runs.flatMap(runOf), ...clients.map(messageTo)]
+  const [first = test, ...others] = [...runs.flatMap(runOf), test, ...clients.map(messageTo)]
   return {
-    calls: first ? [first, ...others, test] : [test],
+    calls: [first, ...others],
     requestsPage:
       env().REQUEST_LOG_DAYS === 0 ? null : holds(role, "audit.read") ? "/admin/requests" : "/account/requests",
   }

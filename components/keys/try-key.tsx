@@ -28,7 +28,7 @@ export type Call = {
 }
 
 export type FirstCalls = {
-  /** The one that every key of the surface may make is the last one, and the only one that is free. */
+  /** The first free one is the one that every key of the surface may make. */
   calls: readonly [Call, ...Call[]]
   /** The list whose pages show a single request; null if requests are not logged. */
   requestsPage: string | null
