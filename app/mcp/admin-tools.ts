@@ -17,21 +17,27 @@ import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
 import { filtersOf, listsOf, readRows } from "./read-rows"
 import { type Session, send } from "./session"
-import { datasetOf, queryOf, reading, type Tool } from "./tool"
+import { datasetOf, queryOf, reading, type Tool, type Tools } from "./tool"
 
 export const adminInstructions = `The read-only data of ${product.name}. query_metrics counts and adds up exactly: use it for every number. read_rows shows single rows. describe_data has the fields and definitions. Amounts are integers in minor units: 105 is $1.05 or ¥105. Never add amounts in different currencies. Times are UTC.`
 
-export function adminTools(session: Session): Tool[] {
-  const metrics = session.endpoints.find(({ families }) => families)
-  const sources = (metrics?.families ?? []).flatMap((source) => permitted(session, source))
-  return [
-    describeData(session, sources),
-    ...(metrics && sources.length > 0 ? [queryMetrics(session, metrics, sources)] : []),
-    ...readRows(
+export const adminTools: Tools = {
+  describe_data: describeData,
+  query_metrics: queryMetrics,
+  read_rows: (session) =>
+    readRows(
       session,
       "Reads single rows, newest first. For numbers use query_metrics; meta.total counts all matching rows.",
     ),
-  ]
+}
+
+function sourcesOf(session: Session): Source[] {
+  const { families = [] } = metricsOf(session) ?? {}
+  return families.flatMap((source) => permitted(session, source))
+}
+
+function metricsOf({ endpoints }: Session): ServedEndpoint | undefined {
+  return endpoints.find(({ families }) => families)
 }
 
 /** The measures and dimensions that the key may ask for. */
@@ -45,8 +51,10 @@ function permitted({ call }: Session, { family, permission }: Source): Source[] 
   return [{ permission, family: { ...family, measures, dimensions: those(family.dimensions) } }]
 }
 
-function queryMetrics(session: Session, endpoint: ServedEndpoint, sources: readonly Source[]): Tool {
-  const families = sources.map(({ family }) => family)
+function queryMetrics(session: Session): Tool | undefined {
+  const endpoint = metricsOf(session)
+  const families = sourcesOf(session).map(({ family }) => family)
+  if (!endpoint || families.length === 0) return undefined
   const dimensions = [...new Set(families.flatMap((family) => Object.keys(family.dimensions)))]
   const parameters = Object.keys(endpoint.parameters).filter((name) => !Object.hasOwn(endpoint.filters, name))
   const described = (name: string): JsonSchema => {
@@ -58,11 +66,10 @@ function queryMetrics(session: Session, endpoint: ServedEndpoint, sources: reado
   const listOf = (names: readonly string[]) => ({ type: "array", items: { type: "string", enum: [...names] } })
   const measures = families.flatMap((family) => Object.keys(family.measures))
   return {
-    name: "query_metrics",
     description: "Counts and adds up exactly, from one snapshot. meta.definitions states the meaning of each measure.",
     annotations: reading,
     required: endpoint.required ?? [],
-    properties: {
+    properties: () => ({
       measure: {
         ...listOf(measures),
         description: `One or more of one family. ${listed(({ measures }) => Object.keys(measures).join(", "))}`,
@@ -78,7 +85,7 @@ function queryMetrics(session: Session, endpoint: ServedEndpoint, sources: reado
       ...Object.fromEntries(["since", "until", "sort", "order"].map((name) => [name, described(name)])),
       limit: { type: "integer", minimum: 1, maximum: 500, default: 100 },
       offset: { type: "integer", minimum: 0 },
-    },
+    }),
     call: async ({ filters, ...given }) =>
       send(session, endpoint, {
         query: { ...queryOf(given, parameters), ...queryOf(filters ?? {}, dimensions, "filter") },
@@ -101,23 +108,23 @@ function never(): never {
   throw new Error("A parameter of the endpoint.")
 }
 
-function describeData(session: Session, sources: readonly Source[]): Tool {
+function describeData(session: Session): Tool {
   const lists = listsOf(session)
   const names = lists.map(datasetOf)
   return {
-    name: "describe_data",
     description:
       "The key's scopes and limits, the datasets with their fields, and the measures with their definitions.",
     annotations: reading,
-    properties: {
+    properties: () => ({
       dataset: { type: "string", enum: names, description: "Describes only this one, with each field and filter" },
-    },
+    }),
     call: async (given) => {
       const { dataset } = queryOf(given, ["dataset"])
       const chosen = dataset === undefined ? lists : lists.filter((list) => datasetOf(list) === dataset)
       if (chosen.length === 0 && dataset !== undefined) {
         refuseAs("bad_request", said`dataset must be one of ${ours(names.join(", "))}.`)
       }
+      const sources = sourcesOf(session)
       const families =
         dataset === undefined
           ? sources

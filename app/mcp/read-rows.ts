@@ -21,41 +21,39 @@ export function filtersOf({ filters }: ServedEndpoint): string[] {
   return Object.keys(filters).filter((name) => !own.includes(name))
 }
 
-export function readRows(session: Session, description: string): Tool[] {
+export function readRows(session: Session, description: string): Tool | undefined {
   const lists = listsOf(session)
-  if (lists.length === 0) return []
+  if (lists.length === 0) return undefined
   const names = lists.map(datasetOf)
   const has = (name: string) => lists.filter(({ filters }) => Object.hasOwn(filters, name)).map(datasetOf)
-  const filters = lists.map((list) => `${datasetOf(list)}: ${filtersOf(list).join(", ") || "none"}`)
+  const filtersOfAll = () =>
+    lists.map((list) => `${datasetOf(list)}: ${filtersOf(list).join(", ") || "none"}`).join("; ")
   const text = (description?: string) => ({ type: "string", ...(description && { description }) })
-  return [
-    {
-      name: "read_rows",
-      description,
-      annotations: reading,
-      required: ["dataset"],
-      properties: {
-        dataset: { type: "string", enum: names },
-        filters: { type: "object", description: `Exact values. ${filters.join("; ")}` },
-        fields: { type: "array", items: { type: "string" }, description: "Only these fields, and id" },
-        since: text("Created at or after: a date, or an ISO 8601 time"),
-        until: text("Created at or before; a date includes its whole UTC day"),
-        ...(has("q").length > 0 && { q: text(`Searches ${has("q").join(", ")}`) }),
-        ...(has("sort").length > 0 && { sort: text(`By default createdAt; others in ${has("sort").join(", ")}`) }),
-        order: { type: "string", enum: ["asc", "desc"], description: "By default desc" },
-        cursor: text("meta.nextCursor of the page before, with the same other arguments"),
-        limit: { type: "integer", minimum: 1, maximum: limits.max, default: limits.default },
-      },
-      call: async ({ dataset, filters, ...given }) => {
-        const list = lists[names.indexOf(String(dataset))]
-        if (!list) return refuseAs("bad_request", said`dataset must be one of ${ours(names.join(", "))}.`)
-        labelCall(session, "read_rows", datasetOf(list))
-        const query = { limit: String(limits.default), ...queryOf(given, pageArguments) }
-        if (Number(query.limit) > limits.max) {
-          refuseAs("bad_request", said`limit must be an integer from 1 to ${limits.max}.`)
-        }
-        return send(session, list, { query: { ...query, ...queryOf(filters ?? {}, filtersOf(list), "filter") } })
-      },
+  return {
+    description,
+    annotations: reading,
+    required: ["dataset"],
+    properties: () => ({
+      dataset: { type: "string", enum: names },
+      filters: { type: "object", description: `Exact values. ${filtersOfAll()}` },
+      fields: { type: "array", items: { type: "string" }, description: "Only these fields, and id" },
+      since: text("Created at or after: a date, or an ISO 8601 time"),
+      until: text("Created at or before; a date includes its whole UTC day"),
+      ...(has("q").length > 0 && { q: text(`Searches ${has("q").join(", ")}`) }),
+      ...(has("sort").length > 0 && { sort: text(`By default createdAt; others in ${has("sort").join(", ")}`) }),
+      order: { type: "string", enum: ["asc", "desc"], description: "By default desc" },
+      cursor: text("meta.nextCursor of the page before, with the same other arguments"),
+      limit: { type: "integer", minimum: 1, maximum: limits.max, default: limits.default },
+    }),
+    call: async ({ dataset, filters, ...given }) => {
+      const list = lists[names.indexOf(String(dataset))]
+      if (!list) return refuseAs("bad_request", said`dataset must be one of ${ours(names.join(", "))}.`)
+      labelCall(session, "read_rows", datasetOf(list))
+      const query = { limit: String(limits.default), ...queryOf(given, pageArguments) }
+      if (Number(query.limit) > limits.max) {
+        refuseAs("bad_request", said`limit must be an integer from 1 to ${limits.max}.`)
+      }
+      return send(session, list, { query: { ...query, ...queryOf(filters ?? {}, filtersOf(list), "filter") } })
     },
-  ]
+  }
 }

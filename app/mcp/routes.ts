@@ -51,18 +51,17 @@ function refuseForeignOrigin(headers: Headers): void {
 
 async function serve(given: Headers, message: unknown, session: Session): Promise<Response> {
   const request = messageRequest(given)
+  const { method } = Object(message)
   if (!(await isLegacyRequest(request, message))) {
-    const authInfo = { token: "", clientId: "", scopes: [], extra: { session } }
+    const authInfo = { token: "", clientId: "", scopes: [], extra: { session, method } }
     return modern.fetch(request, { authInfo, parsedBody: message })
   }
   const version = request.headers.get(versionHeader)
   if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) request.headers.delete(versionHeader)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-  const server = createServer(session)
-  await server.connect(transport)
-  const response = await transport.handleRequest(request, { parsedBody: message })
-  await server.close()
-  return response
+  await createServer(session, method).connect(transport)
+  // No session and no stream is left to close.
+  return transport.handleRequest(request, { parsedBody: message })
 }
 
 const versionHeader = "mcp-protocol-version"
@@ -75,13 +74,13 @@ function messageRequest(given: Headers): Request {
 }
 
 /** Since 2026-07-28. No tool sends a message before its result, so each response is JSON. */
-const modern = createMcpHandler(({ authInfo }) => createServer(sessionIn(authInfo?.extra)), {
+const modern = createMcpHandler(({ authInfo }) => createServer(...givenIn(authInfo?.extra)), {
   legacy: "reject",
   maxSubscriptions: 0,
 })
 
-function sessionIn(extra: Record<string, unknown> | undefined): Session {
-  return extra?.session as Session
+function givenIn(extra: Record<string, unknown> = {}): [Session, unknown] {
+  return [extra.session as Session, extra.method]
 }
 
 /** @throws Refusal 401 or 429 of a call */

@@ -3,18 +3,22 @@ import type { JsonSchema } from "@/lib/api/documents/document"
 import { refuseAs } from "@/lib/api/errors"
 import { ours, quoted, said } from "@/lib/api/said"
 import { kinds } from "@/lib/surfaces"
+import type { Session } from "./session"
 
 export type Arguments = Readonly<Record<string, unknown>>
 
 export type Tool = {
-  name: string
   description: string
-  properties: Readonly<Record<string, JsonSchema>>
+  /** Only a list needs them. */
+  properties: () => Readonly<Record<string, JsonSchema>>
   required?: readonly string[]
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint: boolean; openWorldHint: boolean }
   /** @returns JSON. @throws Refusal */
   call: (given: Arguments) => Promise<string>
 }
+
+/** By name. Undefined if the key may not call it. */
+export type Tools = Readonly<Record<string, (session: Session) => Tool | undefined>>
 
 export const reading = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }
 

@@ -3,26 +3,24 @@ import { product } from "@/lib/product"
 import { readRows } from "./read-rows"
 import { runTools } from "./run-tools"
 import { type Session, send } from "./session"
-import { datasetOf, queryOf, reading, type Tool } from "./tool"
+import { datasetOf, queryOf, reading, type Tool, type Tools } from "./tool"
 
 export const userInstructions = `One customer's own account at ${product.name}. Amounts are integers in minor units: 105 is $1.05 or ¥105. Times are UTC.`
 
-export function userTools(session: Session): Tool[] {
-  const objects = session.endpoints.filter(({ method, shape }) => method === "GET" && shape === "object")
-  return [
-    getAccount(session, objects),
-    ...readRows(session, "Reads rows of the account, newest first; meta has the total, and with credits the balance."),
-    ...runTools(session),
-  ]
+export const userTools: Tools = {
+  get_account: getAccount,
+  read_rows: (session) =>
+    readRows(session, "Reads rows of the account, newest first; meta has the total, and with credits the balance."),
+  ...runTools,
 }
 
-function getAccount(session: Session, objects: readonly ServedEndpoint[]): Tool {
+function getAccount(session: Session): Tool {
+  const objects = session.endpoints.filter(({ method, shape }) => method === "GET" && shape === "object")
   const nameOf = (endpoint: ServedEndpoint) => datasetOf(endpoint) || "account"
   return {
-    name: "get_account",
     description: `Returns in one object: ${objects.map(nameOf).join(", ")}. key has the scopes and the remaining limits.`,
     annotations: reading,
-    properties: {},
+    properties: () => ({}),
     call: async (given) => {
       queryOf(given, [])
       const found: [string, unknown][] = []

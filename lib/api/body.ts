@@ -10,13 +10,15 @@ const bodyDeadlineMs = 10_000
 
 const maxDepth = 32
 
+type Sent = Pick<Request, "headers" | "body">
+
 /** @throws Refusal 400 or 413 */
-export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
+export async function readBody<Body extends z.ZodType>(request: Sent, schema: Body): Promise<z.output<Body>> {
   return parseBody(await readBytes(request), schema)
 }
 
 /** @throws Refusal 400 or 413 */
-export async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: Sent): Promise<unknown> {
   return parseBytes(await readBytes(request))
 }
 
@@ -63,7 +65,7 @@ function checkType(headers: Headers): void {
 }
 
 /** Counts the bytes while reading, because Content-Length may be wrong or missing. @throws Refusal 400 or 413 */
-export async function readBytes(request: Request, maxBytes = maxBodyBytes): Promise<Buffer> {
+export async function readBytes(request: Sent, maxBytes = maxBodyBytes): Promise<Buffer> {
   checkType(request.headers)
   const contentLength = Number(request.headers.get("content-length") ?? 0)
   if (contentLength > maxBytes) refuseSize(maxBytes)

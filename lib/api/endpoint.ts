@@ -52,8 +52,11 @@ export type Identified = Pick<Call, "request" | "url" | "deadline" | "draft"> & 
 /** A handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 
+/** Of a request, or of a message that stands for one. */
+export type Sent = Pick<Request, "method" | "headers" | "body" | "signal">
+
 export type Call = {
-  request: Request
+  request: Sent
   url: URL
   caller: Caller
   access: Access
