@@ -47,13 +47,13 @@ type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & {
 }
 
 /** A call whose key is known, and nothing else. */
-export type Identified = Pick<Call, "request" | "url" | "deadline" | "draft"> & Pick<Caller, "key" | "verdict">
+type Identified = Pick<Call, "request" | "url" | "deadline" | "draft"> & Pick<Caller, "key" | "verdict">
 
 /** A handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 
 /** Of a request, or of a message that stands for one. */
-export type Sent = Pick<Request, "method" | "headers" | "body" | "signal">
+type Sent = Pick<Request, "method" | "headers" | "body" | "signal">
 
 export type Call = {
   request: Sent
