@@ -21,15 +21,15 @@ import { datasetOf, queryOf, reading, type Tool, type Tools } from "./tool"
 
 export const adminInstructions = `The read-only data of ${product.name}. query_metrics counts and adds up exactly: use it for every number. read_rows shows single rows. describe_data has the fields and definitions. Amounts are integers in minor units: 105 is $1.05 or ¥105. Never add amounts in different currencies. Times are UTC.`
 
-export const adminTools: Tools = {
-  describe_data: describeData,
-  query_metrics: queryMetrics,
-  read_rows: (session) =>
+export const adminTools = (session: Session): Tools => ({
+  describe_data: () => describeData(session),
+  query_metrics: () => queryMetrics(session),
+  read_rows: () =>
     readRows(
       session,
       "Reads single rows, newest first. For numbers use query_metrics; meta.total counts all matching rows.",
     ),
-}
+})
 
 function sourcesOf(session: Session): Source[] {
   const { families = [] } = metricsOf(session) ?? {}

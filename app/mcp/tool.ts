@@ -3,7 +3,6 @@ import type { JsonSchema } from "@/lib/api/documents/document"
 import { refuseAs } from "@/lib/api/errors"
 import { ours, quoted, said } from "@/lib/api/said"
 import { kinds } from "@/lib/surfaces"
-import type { Session } from "./session"
 
 export type Arguments = Readonly<Record<string, unknown>>
 
@@ -17,8 +16,8 @@ export type Tool = {
   call: (given: Arguments) => Promise<string>
 }
 
-/** By name. Undefined if the key may not call it. */
-export type Tools = Readonly<Record<string, (session: Session) => Tool | undefined>>
+/** By name, made only if needed. Undefined if the key may not call it. */
+export type Tools = Readonly<Record<string, () => Tool | undefined>>
 
 export const reading = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }
 

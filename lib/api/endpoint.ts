@@ -27,6 +27,13 @@ export type Endpoint = Access & {
   readonly errors?: readonly ErrorCode[]
   /** Sentences for the guide to idempotency. */
   readonly idempotency?: string
+  /** Makes a POST a tool of agents. `ofMetered`: the field `body` of its body is the body of a metered call. */
+  readonly tool?: {
+    readonly name: string
+    readonly spends: boolean
+    readonly isIdempotent: boolean
+    readonly ofMetered?: true
+  }
   /** `maxCost` is in credits. */
   readonly metered?: {
     readonly maxCost: number

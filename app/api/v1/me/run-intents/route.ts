@@ -34,6 +34,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = routes(
       "Checks the body of a metered call without making it, states the price and the balance, and returns an id that runs it once within ten minutes; charges nothing",
     body,
     errors: ["payload_too_large"],
+    tool: { name: "create_run_intent", spends: false, isIdempotent: false, ofMetered: true },
     data: createdIntent,
     idempotency:
       "Without an `Idempotency-Key`: `POST /api/v1/me/run-intents` checks the body of a call and returns an id, and `POST /api/v1/me/run-intents/run` makes the call with that id. Any number of retries, also with other keys of the account, are charged once and get the same response.",

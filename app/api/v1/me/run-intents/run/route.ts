@@ -24,6 +24,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = routes(
       "Runs a run intent and charges its actual cost once; every further request with its id returns the same response, for 24 hours",
     body,
     errors: ["not_found", ...meteredErrors],
+    tool: { name: "run", spends: true, isIdempotent: true },
     data: z.object({
       id: id.describe("The run; its ledger entries have this id as runId"),
       cost: z.int().min(0).describe("Credits that were charged, at most maxCost of the intent"),
