@@ -75,7 +75,7 @@ export type Call = {
 }
 
 /** @param at the field of the request's body that has the body of the call. @throws Refusal 400 for an invalid body */
-export type Prepare = (path: string, body: unknown, at?: readonly string[]) => PreparedCall
+type Prepare = (path: string, body: unknown, at?: readonly string[]) => PreparedCall
 
 /** A metered call with a valid body. */
 export type PreparedCall = Promised & {
@@ -87,7 +87,7 @@ export type PreparedCall = Promised & {
   readonly execute: (call: Call, idempotencyKey: string | null, promised?: Promised) => Promise<string>
 }
 
-export type Promised = {
+type Promised = {
   /** The most that the call can cost, in credits. */
   readonly maxCost: number
   /** Of the path and the body: see ReserveRequest. */

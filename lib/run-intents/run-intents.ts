@@ -24,7 +24,8 @@ export const createdIntent = z.object({
 })
 
 /**
- * Checks the body of a metered call and promises its maximum cost for ten minutes. Nothing is charged.
+ * Checks the body of a metered call and promises its maximum cost for ten minutes. Nothing is charged. The key must have
+ * the scope `run`.
  * @param request `call` is the path of the metered endpoint, and can be left out if there is only one
  * @throws Refusal 400 for an invalid call or body, 429 if the account has a hundred open intents
  */
@@ -54,6 +55,8 @@ export async function createRunIntent(
 /**
  * Runs an intent of the caller's account once, for any number of calls with any of its keys. The scope, the addresses and
  * the limits of the calling key count.
+ * @param call of a key with the scope `run`
+ * @param intentId a UUID
  * @returns the response of the metered endpoint, new or stored
  * @throws Refusal 404 for an unknown id and for another account's, 400 for an expired intent without a response, and as
  * the metered endpoint does
