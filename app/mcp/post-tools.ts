@@ -21,7 +21,7 @@ function toolOf(session: Session, endpoint: ServedEndpoint, { spends, isIdempote
     description: `${endpoint.summary}.`,
     annotations: { readOnlyHint: false, destructiveHint: spends, idempotentHint: isIdempotent, openWorldHint: false },
     properties: () => ({ ...properties, ...(ofMetered && { body: metered() }) }),
-    required,
+    required: ofMetered ? [...new Set([...required, "body"])] : required,
     call: (given) => send(session, endpoint, { body: given }),
   }
 }
