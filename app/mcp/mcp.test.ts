@@ -256,3 +256,33 @@ test("several messages in one request are refused, and so is a page of another s
   })
   expect((await send(list, { origin: "http://localhost:3000" })).status).toBe(200)
 })
+
+describe.each(["2025", "2026"])("a call in the protocol of %s", (year) => {
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  }
+
+  test.each([{ dataset: "orders" }, { dataset: "planets" }])("has the response of the SDK: %j", async (given) => {
+    const { send } = await caller("admin")
+    const params = { name: "read_rows", arguments: given }
+    const headers = {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "read_rows",
+    }
+    const message = (more: object) => ({
+      jsonrpc: "2.0",
+      id: "a",
+      method: "tools/call",
+      params: { ...params, ...more },
+    })
+    const sent = year === "2026" ? headers : {}
+    const direct = await send(message(year === "2026" ? { _meta: meta } : {}), sent)
+    // A client that asks for progress is served by the SDK.
+    const bySdk = await send(message({ _meta: { ...(year === "2026" && meta), progressToken: 1 } }), sent)
+    expect(direct.status).toBe(200)
+    expect(direct).toEqual({ ...bySdk, text: expect.any(String) })
+  })
+})

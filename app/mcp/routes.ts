@@ -15,7 +15,7 @@ import { said } from "@/lib/api/said"
 import { env } from "@/lib/env"
 import { matchesBaseUrl } from "@/lib/platform/http/base-url"
 import type { Surface } from "@/lib/surfaces"
-import { createServer } from "./server"
+import { callDirectly, createServer } from "./server"
 import { type Session, startSession } from "./session"
 
 /** A message of the Model Context Protocol, authenticated and limited as a request of the API is. */
@@ -36,7 +36,8 @@ export function mcpRoutes(surface: Surface): Routes {
       if (Array.isArray(message))
         refuseAs("bad_request", said`Send one message in each request; batches are not supported.`)
       const session = await startSession(call)
-      const response = await serve(call.request.headers, message, session)
+      const direct = await callDirectly(session, call.request.headers, message)
+      const response = direct ?? (await serve(call.request.headers, message, session))
       return bodyOf(response, session)
     },
   )
@@ -84,8 +85,9 @@ function givenIn(extra: Record<string, unknown> = {}): [Session, unknown] {
 }
 
 /** @throws Refusal 401 or 429 of a call */
-async function bodyOf(response: Response, { call, refusal }: Session): Promise<Body> {
+async function bodyOf(response: Response | string, { call, refusal }: Session): Promise<Body> {
   if (refusal) throw refusal
+  if (typeof response === "string") return response
   const { draft } = call
   draft.status = response.status
   if (response.status >= 400) draft.code = response.status === 404 ? "not_found" : "bad_request"
