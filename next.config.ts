@@ -48,7 +48,7 @@ const config: NextConfig = {
     { source: "/apple-touch-icon:of(-precomposed)?.png", destination: "/apple-icon" },
   ],
   headers: async () => [
-    { source: "/((?!api/).*)", headers: pageHeaders },
+    { source: "/((?!api/|mcp/).*)", headers: pageHeaders },
     { source: "/api/auth/:path*", headers: pageHeaders },
   ],
 }

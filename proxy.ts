@@ -79,7 +79,7 @@ function hostsOf(headers: Headers): (string | undefined | null)[] {
 }
 
 /** Pages and next-auth. The API sets its own headers, and the headers of files do not depend on the request. */
-export const config = { matcher: ["/((?!api/|_next/static/).*)", "/api/auth/:path*"] }
+export const config = { matcher: ["/((?!api/|mcp/|_next/static/).*)", "/api/auth/:path*"] }
 
 function contentSecurityPolicy(nonce: string): string {
   const { NODE_ENV, GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()

@@ -1,4 +1,4 @@
-import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
 
 const minute = 60_000
 
@@ -30,6 +30,7 @@ const suites: Suite[] = [
       "{app,lib,prisma,scripts,components,server,tests/support}/**/*.test.{ts,tsx}",
       "tests/{container-files,documents,kubernetes,optional-modules,proxy,systemd-unit,version-floors,words}.test.ts",
     ],
+    exclude: [...configDefaults.exclude, "app/*/http.test.ts"],
     globalSetup: "tests/support/setup/unit.ts",
     // Two processes for all files instead of one for each, which would import everything again: see tests/support/worker.ts.
     isolate: false,
@@ -42,7 +43,7 @@ const suites: Suite[] = [
   {
     ...overHttp,
     name: "http",
-    include: ["tests/http/**/*.test.ts", "app/api/v1/contract.test.ts"],
+    include: ["tests/http/**/*.test.ts", "app/api/v1/contract.test.ts", "app/*/http.test.ts"],
     provide: { listener: "lean" },
     setupFiles: ["tests/support/worker.ts", "tests/support/servers-of-file.ts"],
     isolate: false,

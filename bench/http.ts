@@ -41,7 +41,7 @@ const poolSize = 10
 const seededUsers = sized(200, 20)
 const me = "/api/v1/me"
 
-type Contender = { name: string; command: Child; url: string; keys: readonly string[] }
+type Contender = { name: string; command: Child; url: string; keys: readonly string[]; body?: string }
 /** CPU time of a request: `cpuMs` of the server's process, `allMs` of PostgreSQL too. */
 type Measure = { perSecond: number; cpuMs: number; allMs: number; p50: number; p99: number }
 type Client = Awaited<ReturnType<typeof provideClient>>
@@ -101,8 +101,17 @@ async function startContenders(given: Given) {
     rival: contender("the same with better-auth", rival, "/me", rivalKeys),
     ordersFloor: contender("its query and JSON.stringify", floor, "/orders", adminKeys),
     orders: contender("500 orders, lean listener", lean, orders, adminKeys),
+    rows: contender("20 orders, lean listener", lean, "/api/v1/admin/orders?limit=20", adminKeys),
+    tool: { ...contender("the same by MCP", lean, "/mcp/admin", adminKeys), body: readOrders },
   } satisfies Record<string, Contender>
 }
+
+const readOrders = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name: "read_rows", arguments: { dataset: "orders", limit: 20 } },
+})
 
 /** Measures the contenders in turns, so that other load on the machine affects all alike. */
 async function compare(contenders: Record<string, Contender>, client: Client): Promise<Record<string, Measure>> {
@@ -116,20 +125,21 @@ async function compare(contenders: Record<string, Contender>, client: Client): P
   return Object.fromEntries(Object.entries(taken).map(([id, measures]) => [id, medianOf(measures)]))
 }
 
-async function warmUp({ url, keys }: Pick<Contender, "url" | "keys">, { load }: Client): Promise<void> {
+async function warmUp({ url, keys, body }: Pick<Contender, "url" | "keys" | "body">, { load }: Client): Promise<void> {
   for (let sent = 0; sent < warmUpRequests; ) {
-    const { requests } = await load({ url, keys, connections, seconds: seconds.warmUp })
+    const { requests } = await load({ url, keys, connections, seconds: seconds.warmUp, ...(body && { body }) })
     sent += requests
   }
 }
 
-async function measure({ command, url, keys }: Contender, { load }: Client): Promise<Measure> {
+async function measure({ command, url, keys, body }: Contender, { load }: Client): Promise<Measure> {
+  const sent = { url, keys, connections, ...(body && { body }) }
   const postgres = await databasePid()
   // V8 drops compiled code, and the CPU its caches, while the others have their turns.
-  await load({ url, keys, connections, seconds: seconds.warmUp })
+  await load({ ...sent, seconds: seconds.warmUp })
   const used = async () => [await cpuMsOf(command.process.pid), await cpuMsOf(postgres)] as const
   const [serverBefore, databaseBefore] = await used()
-  const { requests, ...measured } = await load({ url, keys, connections, seconds: seconds.round })
+  const { requests, ...measured } = await load({ ...sent, seconds: seconds.round })
   const [server, database] = await used()
   const cpuMs = (server - serverBefore) / requests
   return { ...measured, cpuMs, allMs: cpuMs + (database - databaseBefore) / requests }
@@ -174,7 +184,7 @@ function printTable(measures: readonly ({ name: string } & Measure)[]): void {
   }
 }
 
-function printGoals({ json, floor, lean, unlogged, rival, ordersFloor, orders }: Measures): void {
+function printGoals({ json, floor, lean, unlogged, rival, ordersFloor, orders, rows, tool }: Measures): void {
   const goals = [
     { name: "GET me, CPU vs. an empty JSON route of Next", ratio: lean.cpuMs / json.cpuMs, atMost: 0.28 },
     { name: "better-auth's CPU vs. GET me", ratio: rival.cpuMs / lean.cpuMs, atLeast: 8 },
@@ -183,6 +193,7 @@ function printGoals({ json, floor, lean, unlogged, rival, ordersFloor, orders }:
     { name: "GET me, CPU vs. the same without the request log", ratio: lean.allMs / unlogged.allMs, atMost: 1.15 },
     { name: "GET me, requests/s vs. without it", ratio: lean.perSecond / unlogged.perSecond, atLeast: 0.92 },
     { name: "500 orders, CPU vs. their query, JSON.stringify", ratio: orders.cpuMs / ordersFloor.cpuMs, atMost: 1.5 },
+    { name: "20 orders by MCP, CPU vs. the same by HTTP", ratio: tool.cpuMs / rows.cpuMs, atMost: 1.3 },
   ]
   console.log(`\n${"Goals".padEnd(54)}ratio      goal`)
   for (const { name, ratio, atMost, atLeast } of goals) {

@@ -111,6 +111,7 @@ GRANT SELECT, INSERT, UPDATE ON orders TO :"role"; -- are paid and refunded; loc
 GRANT SELECT, INSERT, UPDATE ON credit_accounts TO :"role"; -- balances; a check keeps them from falling below zero
 GRANT SELECT, INSERT, UPDATE ON credit_notices TO :"role"; -- queued, taken and sent
 GRANT SELECT, INSERT, UPDATE ON runs TO :"role"; -- reserve, end, and free their keys
+GRANT SELECT, INSERT, UPDATE, DELETE ON run_intents TO :"role"; -- made, run once or not, and swept
 
 -- Messages.
 GRANT SELECT, INSERT, UPDATE ON emails TO :"role"; -- logged once they are sent, or not; addresses are erased with their account

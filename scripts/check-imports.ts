@@ -5,7 +5,7 @@ import { type Import, readImports } from "./imports"
 // folder directly in app, components, lib or lib/platform; a file there is a room of its own, except in app and components.
 
 const tables = /^lib\/(product|permissions|surfaces|env|singleton|personal-table)$|^lib\/yours\//
-const edges = /^lib\/(api|form|process)\//
+const edges = /^lib\/(api|form|process|run-intents)\//
 
 /** Which other layers each layer may import. */
 const layers = {

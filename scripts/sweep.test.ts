@@ -30,6 +30,7 @@ test("the command does every job of the sweeper once, emails included, and exits
   expect(code).toBe(0)
   expect(stdout.trimEnd().split("\n")).toEqual([
     "0 overdue reservations released, 0 idempotency keys freed.",
+    "0 bodies of expired run intents removed, 0 run intents deleted.",
     expect.stringMatching(/^\d+ changes folded into the daily sums\.$/),
     "0 days dropped from the request log.",
     "1 emails sent about keys that expire.",

@@ -55,9 +55,10 @@ console.log(conflicts ? `\nConflicts, which docs/forks.md explains:\n${conflicts
 console.log("\nThen: npm run check, npm run api:examples, npm test, git commit. docs/forks.md explains each.")
 process.exit(0)
 
-/** The folders of pages and endpoints, which modules consist of. */
+/** The folders of pages, endpoints and rooms, which modules consist of. */
 function foldersOf(commit: string): string[] {
-  return git("ls-tree", "-d", "--name-only", commit, "app/", "app/admin/", "app/api/v1/admin/")
+  const parents = ["app/", "app/admin/", "app/api/v1/admin/", "app/api/v1/me/", "lib/"]
+  return git("ls-tree", "-d", "--name-only", commit, ...parents)
     .output.split("\n")
     .filter(Boolean)
 }

@@ -1,6 +1,9 @@
 import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/methods"
 
-const files = import.meta.glob<Readonly<Record<Method, Handler>>>("../app/api/v1/**/route.ts", { eager: true })
+const files = import.meta.glob<Readonly<Record<Method, Handler>>>(
+  ["../app/api/v1/**/route.ts", "../app/mcp/**/route.ts"],
+  { eager: true },
+)
 
 /** Next handles folders with a parameter in their name, and /api/leaks, whose work in the background needs Prisma. */
 const routes = new Map(

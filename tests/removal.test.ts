@@ -6,7 +6,7 @@ import { seed } from "@/prisma/seed"
 import { ownerPool } from "@/tests/support/owner"
 import { serveChangedCopy, sessionInCopy } from "./support/changed-copy"
 import { crawl } from "./support/crawl"
-import { modules, namesOf, optional } from "./support/optional"
+import { endpointsOf, modules, namesOf, optional } from "./support/optional"
 
 // A copy without the optional modules, built and served: see support/changed-copy.ts.
 
@@ -25,11 +25,11 @@ describe("a copy without any optional module, built and served", () => {
     return server.stop
   })
 
-  test.each(modules)(
-    "the endpoint of %s returns 404 in the envelope, even to a caller with the permission",
-    async (name) => {
+  test.each(modules.flatMap(endpointsOf))(
+    "%s returns 404 in the envelope, even to a caller with the permission",
+    async (path) => {
       expect((await fetch(`${base}/api/v1/admin/users`, { headers })).status).toBe(200)
-      const response = await fetch(`${base}/api/v1/admin/${name}`, { headers })
+      const response = await fetch(base + path, { headers })
       expect(response.status).toBe(404)
       expect(await response.json()).toEqual({ error: { code: "not_found", message: expect.any(String) } })
     },
@@ -37,7 +37,8 @@ describe("a copy without any optional module, built and served", () => {
 
   test("the remaining measures can be queried, and the measures of removed modules are gone", async () => {
     const families = (metrics.endpoint.families ?? []).map(({ family }) => family)
-    expect(families.map(({ name }) => name)).toEqual(expect.arrayContaining(modules))
+    const counted = modules.filter((name) => endpointsOf(name).includes(`/api/v1/admin/${name}`))
+    expect(families.map(({ name }) => name)).toEqual(expect.arrayContaining(counted))
     for (const { name, measures } of families) {
       const search = `measure=${Object.keys(measures).join()}&since=2026-01-01&until=2026-01-31`
       const response = await fetch(`${base}/api/v1/admin/metrics?${search}`, { headers })
@@ -58,12 +59,15 @@ describe("a copy without any optional module, built and served", () => {
     expect(wrong.map(([path, { status }]) => [path, status])).toEqual([])
   })
 
-  test.each(["/api/v1/openapi.json", "/api/v1/admin/skill.md", "/llms.txt", "/.well-known/agent-skills/index.json"])(
-    "%s does not mention removed modules",
-    async (path) => {
-      const response = await fetch(base + path)
-      expect(response.status).toBe(200)
-      expect(await response.text()).not.toMatch(namesOf(optional))
-    },
-  )
+  test.each([
+    "/api/v1/openapi.json",
+    "/api/v1/admin/skill.md",
+    "/api/v1/me/skill.md",
+    "/llms.txt",
+    "/.well-known/agent-skills/index.json",
+  ])("%s does not mention removed modules", async (path) => {
+    const response = await fetch(base + path)
+    expect(response.status).toBe(200)
+    expect(await response.text()).not.toMatch(namesOf(optional))
+  })
 })

@@ -33,9 +33,9 @@ const sample = (text: string) => ({ result: { characters: text.length, internal:
 const example = { data: { id: "an id", cost: 1, balance: 7, result: { characters: 1 }, createdAt: "a time" } }
 
 function serve({ GET: { endpoint } }: ReturnType<typeof userMetered>): void {
-  const { metered } = endpoint
-  if (!metered) expect.fail()
-  const served = { ...endpoint, metered, path: "/api/v1/me/run", example, routes: {} as never }
+  const { metered, body } = endpoint
+  if (!metered || !body) expect.fail()
+  const served = { ...endpoint, metered, body, path: "/api/v1/me/run", example, routes: {} as never }
   vi.mocked(meteredEndpoints).mockResolvedValue([served])
 }
 

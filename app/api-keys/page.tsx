@@ -1,4 +1,5 @@
 import type { Metadata } from "next"
+import { clientsOf } from "@/app/api/v1/clients"
 import { meteredEndpoints } from "@/app/api/v1/endpoints"
 import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
@@ -17,6 +18,7 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
       query={await searchParams}
       offered={await allScopesOf(viewer.role)}
       runs={await meteredEndpoints()}
+      clients={await clientsOf("user")}
       create={createUserKey}
       rotate={rotateUserKey}
       change={changeUserKey}

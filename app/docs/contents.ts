@@ -1,4 +1,5 @@
 import { type DocumentSection, guides, leaks, quickstart } from "@/app/_shell/documents/sections"
+import { clientsOf } from "@/app/api/v1/clients"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { operationId } from "@/lib/api/documents/document"
 import { texts } from "@/lib/api/documents/skill"
@@ -11,6 +12,7 @@ export type ContentsPage = { href: string; title: string; surface?: Surface; ent
 
 export async function contents(): Promise<ContentsPage[]> {
   const all = await endpoints()
+  const sections = { admin: await sectionsOf("admin"), user: await sectionsOf("user") }
   return [
     pageOf("/docs/quickstart", "Quickstart", quickstart),
     pageOf("/docs", "Guides", guides),
@@ -18,16 +20,23 @@ export async function contents(): Promise<ContentsPage[]> {
       href: `/docs/${surface}`,
       title: texts[surface].title,
       surface,
-      entries: all
-        .filter((endpoint) => endpoint.surface === surface)
-        .map((endpoint) => ({
-          href: `/docs/${surface}#${operationId(endpoint)}`,
-          title: endpoint.path.replace("/api/v1", ""),
-          method: endpoint.method,
-        })),
+      entries: [
+        ...all
+          .filter((endpoint) => endpoint.surface === surface)
+          .map((endpoint) => ({
+            href: `/docs/${surface}#${operationId(endpoint)}`,
+            title: endpoint.path.replace("/api/v1", ""),
+            method: endpoint.method,
+          })),
+        ...sections[surface],
+      ],
     })),
     pageOf("/docs/leaks", "Leaked keys", leaks),
   ]
+}
+
+async function sectionsOf(surface: Surface): Promise<ContentsEntry[]> {
+  return (await clientsOf(surface)).map(({ section: { id, title } }) => ({ href: `/docs/${surface}#${id}`, title }))
 }
 
 function pageOf(href: string, title: string, sections: readonly DocumentSection[]): ContentsPage {

@@ -12,7 +12,7 @@ import { Code, Prose } from "./prose"
 import { sectionStyle } from "./section"
 
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
-  const { method, path, shape, summary, permission, scope, metered, example } = endpoint
+  const { method, path, shape, summary, permission, scope, errors, metered, example } = endpoint
   const id = operationId(endpoint)
   return (
     <section id={id} aria-labelledby={`${id}-title`} className={`${sectionStyle} xl:grid-cols-2`}>
@@ -56,7 +56,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             <DescribedList value={items} place={place} />
           </div>
         ))}
-        {metered && (
+        {errors && (
           <div>
             <h3 className="border-b border-line pb-1 font-semibold">Errors</h3>
             <p className="py-1.5">

@@ -37,7 +37,8 @@ export default async function GuidesPage() {
   const base = env().BASE_URL
   const metered = await meteredEndpoints()
   const [call] = metered
-  const list = (await endpoints()).find(({ surface, shape }) => surface === "user" && shape === "list")
+  const all = await endpoints()
+  const list = all.find(({ surface, shape }) => surface === "user" && shape === "list")
   const code: Contents = {
     authentication: <CodePanel title="Shell" code={setKey} language="shell" />,
     idempotency: call && <ChosenCode title="Retries" codeIn={(language) => exampleRetries(call, language, base)} />,
@@ -58,6 +59,14 @@ export default async function GuidesPage() {
       </dl>
     ),
     errors: <ErrorTable />,
+    idempotency: all.map(
+      ({ path, idempotency }) =>
+        idempotency && (
+          <p key={path}>
+            <Prose>{idempotency}</Prose>
+          </p>
+        ),
+    ),
     pagination: <DescribedList value={describeParameters(sharedParameters)} place="pagination" />,
     credits: (
       <>

@@ -17,15 +17,20 @@ export type NewKey = { id: string; page: string }
 export function outcomeOf(response: ApiResponse | undefined, counts: Counts, key: NewKey): Outcome {
   if (!response) return noResponse
   const { status, headers } = response
-  const { data, error } = bodyOf(response)
+  const { data, error, result } = bodyOf(response)
   const requestId = headers.get("X-Request-Id")
-  if (status === 200) return { isGood: true, words: data ? resultInWords(data, headers, counts) : works, requestId }
+  if (status === 200)
+    return { isGood: true, words: data ? resultInWords(data, headers, counts) : worksWith(result?.tools), requestId }
   const message = error?.message ?? "the call failed"
   const failed = { message, retryAfter: headers.get("Retry-After"), key }
   return { isGood: false, words: `Status ${status}: ${message}`, next: nextStepAfter(error?.code, failed), requestId }
 }
 
 const works = "Status 200: the key works"
+
+function worksWith(tools?: readonly { name: string }[]): string {
+  return tools ? `${works} · tools: ${tools.map(({ name }) => name).join(", ")}` : works
+}
 
 const noResponse: Outcome = {
   isGood: false,
@@ -37,6 +42,7 @@ const noResponse: Outcome = {
 type Body = {
   data?: { cost?: number; balance?: number; result?: Readonly<Record<string, unknown>> }
   error?: { code: string; message: string }
+  result?: { tools?: readonly { name: string }[] }
 }
 
 function bodyOf({ text }: ApiResponse): Body {

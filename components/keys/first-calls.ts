@@ -7,12 +7,22 @@ import { holds } from "@/lib/permissions"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { Call, FirstCalls, Snippet } from "./try-key"
 
-export function firstCallsOf(surface: Surface, role: string, runs: readonly Documented[]): FirstCalls {
+type Client = Pick<Call, "path"> & {
+  setups: readonly Pick<Snippet, "title" | "text" | "note">[]
+  test: NonNullable<Call["message"]>
+}
+
+export function firstCallsOf(
+  surface: Surface,
+  role: string,
+  runs: readonly Documented[],
+  clients: readonly Client[],
+): FirstCalls {
   const path = kinds[surface].test
   const test = { path, snippets: [...(surface === "admin" ? [prompt()] : []), ...requestsTo(path)] }
-  const [first, ...others] = runs.flatMap(runOf)
+  const [first = test, ...others] = [...runs.flatMap(runOf), test, ...clients.map(messageTo)]
   return {
-    calls: first ? [first, ...others, test] : [test],
+    calls: [first, ...others],
     requestsPage:
       env().REQUEST_LOG_DAYS === 0 ? null : holds(role, "audit.read") ? "/admin/requests" : "/account/requests",
   }
@@ -24,6 +34,11 @@ function runOf(endpoint: Documented): Call[] {
   if (!metered || !body) return []
   const { maxCost, counts = {} } = metered
   return [{ path, snippets: requestsTo(path, bodyPlaceholder), metered: { summary, maxCost, body, counts } }]
+}
+
+function messageTo({ path, setups, test }: Client): Call {
+  const snippets = setups.map((setup) => ({ ...setup, label: `Setup of ${setup.title}`, copy: "Copy setup" }))
+  return { path, snippets, message: test }
 }
 
 function prompt(): Snippet {
@@ -42,6 +57,6 @@ function requestsTo(path: string, body?: typeof bodyPlaceholder): Snippet[] {
     title,
     label: `Request in ${title}`,
     copy: "Copy request",
-    text: requestIn(language, { url, body, key: keyPlaceholder }),
+    text: requestIn(language, { url, body, isMetered: body !== undefined, key: keyPlaceholder }),
   }))
 }

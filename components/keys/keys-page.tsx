@@ -28,6 +28,7 @@ export async function KeysPage({
   query,
   offered,
   runs = [],
+  clients,
   create,
   rotate,
   change,
@@ -39,11 +40,13 @@ export async function KeysPage({
   offered: Readonly<Record<Surface, readonly Scope[]>>
   /** Metered endpoints, which a key with the permission may call. */
   runs?: readonly Documented[]
+  /** Other protocols, whose setup is shown beside the requests. */
+  clients: Parameters<typeof firstCallsOf>[3]
   create: CreateAction
 }) {
   const { title, page, api, prefix } = kinds[surface]
   const keys = await listKeys(surface, viewer)
-  const shown = { page, ...firstCallsOf(surface, viewer.role, runs) }
+  const shown = { page, ...firstCallsOf(surface, viewer.role, runs, clients) }
   const rules = { hasSpending: surface === "user", perMinute: limits.key.tokens }
   const meanings = Object.fromEntries(offered[surface].map((scope) => [scope, scopeMeanings[scope]]))
   const presets = presetsOf(surface, offered[surface])

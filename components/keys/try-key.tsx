@@ -23,10 +23,12 @@ export type Call = {
   path: string
   snippets: readonly Snippet[]
   metered?: { summary: string; maxCost: number; body: Readonly<Record<string, unknown>>; counts: Counts }
+  /** The body of a call that costs nothing. */
+  message?: Readonly<Record<string, unknown>>
 }
 
 export type FirstCalls = {
-  /** The one that every key of the surface may make is the last one, and the only one that is free. */
+  /** The first free one is the one that every key of the surface may make. */
   calls: readonly [Call, ...Call[]]
   /** The list whose pages show a single request; null if requests are not logged. */
   requestsPage: string | null
@@ -53,7 +55,8 @@ export function FirstCall({
 
   function run(event: FormEvent) {
     event.preventDefault()
-    send(call.path, call.metered && { text, idempotencyKey: draft.idempotencyKey })
+    if (call.message) send(call.path, { text: JSON.stringify(call.message) })
+    else send(call.path, call.metered && { text, idempotencyKey: draft.idempotencyKey })
   }
 
   function choose(path: string) {
@@ -188,7 +191,7 @@ function CallChoice({
       >
         {calls.map((call) => (
           <option key={call.path} value={call.path}>
-            {`${call.metered ? "POST" : "GET"} ${call.path}${call.metered ? "" : ", free"}`}
+            {`${call.metered || call.message ? "POST" : "GET"} ${call.path}${call.metered ? "" : ", free"}`}
           </option>
         ))}
       </select>
@@ -358,12 +361,14 @@ function indented({ text }: ApiResponse): string {
 /** `response` is undefined after a lost connection. */
 type Called = { response: ApiResponse | undefined }
 
+type Body = { text: string; idempotencyKey?: string }
+
 function useCall(secret: string) {
   const router = useRouter()
   const [called, setCalled] = useState<Called>()
   const [calling, setCalling] = useState(false)
 
-  async function send(path: string, body: { text: string; idempotencyKey: string } | undefined) {
+  async function send(path: string, body: Body | undefined) {
     if (calling) return
     setCalling(true)
     const response = await callApi(path, secret, body)
@@ -377,14 +382,13 @@ function useCall(secret: string) {
 }
 
 /** As the owner's code calls the API: with the Authorization header and without the session cookie. */
-async function callApi(
-  path: string,
-  secret: string,
-  body: { text: string; idempotencyKey: string } | undefined,
-): Promise<ApiResponse | undefined> {
+async function callApi(path: string, secret: string, body: Body | undefined): Promise<ApiResponse | undefined> {
   const sent = body && {
     method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": body.idempotencyKey },
+    headers: {
+      "Content-Type": "application/json",
+      ...(body.idempotencyKey && { "Idempotency-Key": body.idempotencyKey }),
+    },
     body: body.text,
   }
   try {

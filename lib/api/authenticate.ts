@@ -72,6 +72,11 @@ export function refuseOverLimit(verdict: Verdict): void {
   refuseRate(said`This key has reached its limit of ${verdict.limit} requests per minute.`, verdict)
 }
 
+/** Whether `authorize` lets a key of the surface pass. */
+export function permits({ key, owner }: Caller, { permission, scope }: Omit<Access, "surface">): boolean {
+  return (!permission || holds(owner.role, permission)) && (!scope || !key.scopes || key.scopes.includes(scope))
+}
+
 /** Counts no request: for a response that takes longer. @throws Refusal 401 or 403 */
 export async function authorizeAgain(headers: Headers, { verdict }: Caller, access: Access): Promise<Caller> {
   const key = await findKeyIn(headers)

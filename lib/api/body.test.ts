@@ -86,7 +86,7 @@ test.each([
   [
     "an unknown field in a nested object",
     '{"text":"x","more":{"count":1,"exact":true,"a":1}}',
-    'Unknown field "a" in the body.',
+    'Unknown field "more.a" in the body.',
   ],
   ["a field name in the wrong case", '{"Text":"x"}', "text must be a string."],
   [
@@ -99,7 +99,7 @@ test.each([
   [
     "__proto__ in a nested object",
     '{"text":"x","more":{"count":1,"exact":true,"__proto__":{}}}',
-    /^Unknown field "__proto__"/,
+    /^Unknown field "more\.__proto__"/,
   ],
   [
     "an extra field constructor",

@@ -10,20 +10,40 @@ const bodyDeadlineMs = 10_000
 
 const maxDepth = 32
 
+type Sent = Pick<Request, "headers" | "body">
+
 /** @throws Refusal 400 or 413 */
-export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
+export async function readBody<Body extends z.ZodType>(request: Sent, schema: Body): Promise<z.output<Body>> {
   return parseBody(await readBytes(request), schema)
+}
+
+/** @throws Refusal 400 or 413 */
+export async function readJson(request: Sent): Promise<unknown> {
+  return parseBytes(await readBytes(request))
 }
 
 /** @throws Refusal 400 */
 export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): z.output<Body> {
-  const text = decode(bytes)
-  const value = parseJson(text)
-  refuseDuplicates(text)
+  return validated(parseBytes(bytes), schema)
+}
+
+/** @param at the field of the body that has the value; none for a whole body. @throws Refusal 400 that names the field */
+export function validated<Body extends z.ZodType>(
+  value: unknown,
+  schema: Body,
+  at: readonly string[] = [],
+): z.output<Body> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  return refuseAs("bad_request", issue ? messageOf(issue, value) : said`The body is invalid.`)
+  return refuseAs("bad_request", issue ? messageOf(issue, value, at) : said`The body is invalid.`)
+}
+
+function parseBytes(bytes: Buffer): unknown {
+  const text = decode(bytes)
+  const value = parseJson(text)
+  refuseDuplicates(text)
+  return value
 }
 
 function checkType(headers: Headers): void {
@@ -45,7 +65,7 @@ function checkType(headers: Headers): void {
 }
 
 /** Counts the bytes while reading, because Content-Length may be wrong or missing. @throws Refusal 400 or 413 */
-export async function readBytes(request: Request, maxBytes = maxBodyBytes): Promise<Buffer> {
+export async function readBytes(request: Sent, maxBytes = maxBodyBytes): Promise<Buffer> {
   checkType(request.headers)
   const contentLength = Number(request.headers.get("content-length") ?? 0)
   if (contentLength > maxBytes) refuseSize(maxBytes)
@@ -111,10 +131,11 @@ function refuseDuplicates(json: string): void {
   }
 }
 
-function messageOf(issue: z.core.$ZodIssue, body: unknown): Said {
+function messageOf(issue: z.core.$ZodIssue, body: unknown, at: readonly string[]): Said {
+  const path = [...at, ...issue.path]
   if (issue.code === "unrecognized_keys")
-    return said`Unknown field ${joined(issue.keys.map((name) => quoted(name)))} in the body.`
-  const field = issue.path.join(".") || ours("The body")
+    return said`Unknown field ${joined(issue.keys.map((name) => quoted([...path, name].join("."))))} in the body.`
+  const field = path.join(".") || ours("The body")
   if (issue.code === "invalid_type") return said`${field} must be ${ours(typeNames[issue.expected] ?? issue.expected)}.`
   return said`${field} ${expectation(issue, body)}.`
 }
@@ -126,4 +147,5 @@ const typeNames: Record<string, string> = {
   boolean: "true or false",
   array: "an array",
   object: "a JSON object",
+  nonoptional: "given",
 }

@@ -30,7 +30,7 @@ export async function identify(
 
 /** For a path or a method that does not exist, which needs no key. */
 export async function identifyIfWithKey(request: Request, { pathname }: URL, draft: Draft): Promise<void> {
-  if (!pathname.startsWith("/api/v1/") || !isWithKey(request.headers)) return
+  if (!/^\/(api\/v1|mcp)\//.test(pathname) || !isWithKey(request.headers)) return
   if (isOverloaded()) return refuseOverloaded()
   const { verdict } = await identify(request, draft, databaseDeadline())
   refuseOverLimit(verdict)

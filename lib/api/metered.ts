@@ -11,16 +11,24 @@ import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { id, timestamp } from "@/lib/platform/schemas/fields"
 import { log } from "@/lib/platform/telemetry/log"
 import { authorizeAgain, type Caller } from "./authenticate"
-import { readBody } from "./body"
-import { type Routes, routes } from "./endpoint"
+import { readJson, validated } from "./body"
+import { type PreparedCall, type Routes, routes } from "./endpoint"
 import { runEnvelope, runIdOf } from "./envelope"
-import { refuseAs } from "./errors"
+import { type ErrorCode, refuseAs } from "./errors"
 import { readIdempotencyKey } from "./idempotency-key"
 import { ownObject } from "./object"
 import { parseParameters } from "./query"
-import { setAll } from "./respond"
+import { type Draft, setAll } from "./respond"
 import type { Counts } from "./result-words"
 import { ours, type Said, said } from "./said"
+
+export const meteredErrors: readonly ErrorCode[] = [
+  "insufficient_credits",
+  "key_limit_reached",
+  "idempotency_in_progress",
+  "payload_too_large",
+  "idempotency_mismatch",
+]
 
 /** Reserves the maximum cost before the work. A retry with the same Idempotency-Key is never charged twice. */
 export function userMetered<
@@ -68,63 +76,82 @@ export function userMetered<
     result: result.parse(worked.result),
     cost: Math.min(worked.cost, maxCost),
   })
+  function prepare(path: string, sent: unknown, at?: readonly string[]): PreparedCall {
+    const input = validated(sent, body, at)
+    const fingerprint = fingerprintOf(path, input)
+    return {
+      fingerprint,
+      get maxCost() {
+        return holdOf(costOf(input), maxCost)
+      },
+      async execute({ request, caller, access, withinDeadline, deadline, draft }, idempotencyKey, promised) {
+        const amount = promised?.maxCost ?? maxCost
+        const attempt = ({ key, owner }: Caller) =>
+          run(
+            {
+              owner: owner.id,
+              keyId: key.id,
+              address: wholeClientAddress(request.headers),
+              idempotencyKey,
+              fingerprint: promised?.fingerprint ?? fingerprint,
+              amount,
+              keyHold: key.has_spend_limit ? (promised?.maxCost ?? holdOf(costOf(input), maxCost)) : undefined,
+            },
+            async (context) => {
+              draft.runId = context.runId
+              const worked = await work(input, { ...context, owner: owner.id })
+              return {
+                result: result.parse(worked.result),
+                // Costs that rose after a promise are no bug in the work, which would be logged.
+                cost: promised ? Math.min(worked.cost, amount) : worked.cost,
+                statements: store && readStatements(store(worked, { runId: context.runId, owner: owner.id })),
+              }
+            },
+            runEnvelope,
+            deadline,
+          )
+        let outcome = await attempt(caller)
+        if (!outcome.ok && outcome.reason === "key_changed") {
+          outcome = await attempt(await withinDeadline(() => authorizeAgain(request.headers, caller, access)))
+        }
+        const isCharge = outcome.ok ? !outcome.replayed : outcome.reason === "insufficient"
+        if (isCharge) noticeLater(caller.owner.id, maxCost)
+        if (!outcome.ok) return refuseRun(outcome, amount)
+        draft.credits = outcome.charged
+        return outcome.replayed ? replay(draft, outcome.body) : outcome.body
+      },
+    }
+  }
+
   return routes(
     {
       ...ownObject,
       scope: "run",
       method: "POST",
       summary,
+      body,
+      errors: meteredErrors,
       data: settledRun(maxCost, result),
       metered: {
-        body,
         maxCost,
+        prepare,
         ...(counts && { counts }),
         ...(sample && { sample: (text) => published(sample(text)) }),
       },
     },
-    async ({ request, url, caller, access, withinDeadline, deadline, draft }) => {
-      parseParameters(url.search, ownObject.parameters)
-      const idempotencyKey = readIdempotencyKey(request.headers)
-      const input = await readBody(request, body)
-      const fingerprint = fingerprintOf(url.pathname, input)
-      const attempt = ({ key, owner }: Caller) =>
-        run(
-          {
-            owner: owner.id,
-            keyId: key.id,
-            address: wholeClientAddress(request.headers),
-            idempotencyKey,
-            fingerprint,
-            amount: maxCost,
-            keyHold: key.has_spend_limit ? holdOf(costOf(input), maxCost) : undefined,
-          },
-          async (context) => {
-            draft.runId = context.runId
-            const worked = await work(input, { ...context, owner: owner.id })
-            return {
-              result: result.parse(worked.result),
-              cost: worked.cost,
-              statements: store && readStatements(store(worked, { runId: context.runId, owner: owner.id })),
-            }
-          },
-          runEnvelope,
-          deadline,
-        )
-      let outcome = await attempt(caller)
-      if (!outcome.ok && outcome.reason === "key_changed") {
-        outcome = await attempt(await withinDeadline(() => authorizeAgain(request.headers, caller, access)))
-      }
-      const isCharge = outcome.ok ? !outcome.replayed : outcome.reason === "insufficient"
-      if (isCharge) noticeLater(caller.owner.id, maxCost)
-      if (!outcome.ok) return refuseRun(outcome, maxCost)
-      draft.credits = outcome.charged
-      if (outcome.replayed) {
-        setAll(draft.headers, { "Idempotency-Replayed": "true" })
-        draft.runId = runIdOf(outcome.body)
-      }
-      return outcome.body
+    async (call) => {
+      parseParameters(call.url.search, ownObject.parameters)
+      const idempotencyKey = readIdempotencyKey(call.request.headers)
+      return prepare(call.url.pathname, await readJson(call.request)).execute(call, idempotencyKey)
     },
   )
+}
+
+/** Responds with the stored response of a run. */
+export function replay(draft: Draft, body: string): string {
+  setAll(draft.headers, { "Idempotency-Replayed": "true" })
+  draft.runId = runIdOf(body)
+  return body
 }
 
 /** A hold outside 1 to the maximum is a bug in `costOf`. */

@@ -20,6 +20,10 @@ type ResponseHeaders = Record<string, string>
 export type Draft = {
   readonly headers: ResponseHeaders
   status?: number
+  /** Of the call that this request stands for, if it differs from the path: from a closed set, never text of the client. */
+  route?: string
+  /** The status of an error within a response of 200, which the logs have in place of it. */
+  callStatus?: number
   key?: { id: string; owner_id: string; long_ended: boolean } | undefined
   code?: string
   /** As the request log keeps it. */
@@ -68,8 +72,8 @@ export async function respond(
   const record = (ending: Partial<Ending> = {}) =>
     recordResponse(
       request,
-      response.status,
-      { id, requestId, arrivedAt, route, ms: performance.now() - start },
+      draft.callStatus ?? response.status,
+      { id, requestId, arrivedAt, route: draft.route ?? route, ms: performance.now() - start },
       { ...draft, ...ending },
     )
   // The rows and the time of a stream are known when it has ended.
@@ -125,7 +129,7 @@ async function responseOf(draft: Draft, requestId: string, work: () => Promise<B
       setAll(draft.headers, body.headers)
       return createResponse(200, draft.headers, body.stream)
     }
-    return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)
+    return createResponse(draft.status ?? (body === null ? 204 : 200), draft.headers, body)
   } catch (error) {
     const refusal = refusalFor(error, requestId)
     draft.code = refusal.code

@@ -447,6 +447,21 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       key_hold: [own, figure],
     },
   },
+  run_intents: {
+    rows: ofUser,
+    file: { name: "run-intents", about: "your metered calls that were checked and wait for ten minutes to be run" },
+    erasure: "rows",
+    columns: {
+      id: [own, gone],
+      user_id: [internal, gone],
+      call: [own, gone],
+      max_cost: [own, gone],
+      fingerprint: [secret, gone],
+      body: [own, gone],
+      created_at: [own, gone],
+      expires_at: [own, gone],
+    },
+  },
   credit_accounts: {
     rows: ofUser,
     file: { name: "balance", about: "your credits" },

@@ -59,7 +59,7 @@ export function watchRequests(): void {
       request.url = resolved(request.url)
       if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next would redirect these requests to a page rendering, which the API does not have.
-      if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
+      if (/^\/(api|mcp)\//.test(request.url ?? "")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
       // A request that Next sends to itself, for the target of a redirect, has the headers of the original one.
       const isOwn = request.socket.remoteAddress === request.socket.localAddress

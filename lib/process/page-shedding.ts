@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { env } from "@/lib/env"
+import { isOfApi } from "@/lib/platform/http/access-log"
 import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
 import { singleton } from "@/lib/singleton"
 
@@ -15,7 +16,7 @@ export const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/met
 type Lateness = { periods: number; until: number }
 
 export function isPage(path: string): boolean {
-  return !probes.has(path) && !/^\/(api\/(?!auth\/)|_next\/)/.test(path)
+  return !probes.has(path) && !/^\/_next\//.test(path) && !isOfApi(path)
 }
 
 /** Pages share the process with the API, which costs far less and is served until it lacks connections. */

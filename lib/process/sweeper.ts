@@ -1,5 +1,6 @@
 import type { Pool } from "pg"
 import { firstUnsealedDay, sealAuditLog } from "@/lib/audit/seals"
+import { sweepIntents } from "@/lib/credits/intents"
 import { sweep } from "@/lib/credits/ledger"
 import { sendNotices } from "@/lib/credits/notice-emails"
 import { env } from "@/lib/env"
@@ -22,6 +23,13 @@ type Job = {
 
 export const jobs = {
   reservations: { everyMs: 10_000, run: releaseOverdue },
+  run_intents: {
+    everyMs: 60_000,
+    run: async (database) => {
+      const { emptied, deleted } = await sweepIntents(database)
+      return `${emptied} bodies of expired run intents removed, ${deleted} run intents deleted`
+    },
+  },
   daily_sums: {
     everyMs: 10_000,
     run: async (database) => {

@@ -49,9 +49,17 @@ type Where = Partial<Omit<Row, "status" | "requestId">> & {
 /** The route of a request for a path without an endpoint, which clients can choose. */
 export const noRoute = "none"
 
+/** SQL. */
+export function surfaceOfRoute(route: string): string {
+  return `CASE WHEN ${route} ~ '^/(api/v1|mcp)/admin' THEN 'admin' WHEN ${route} <> '${noRoute}' THEN 'user' END`
+}
+
 const route = z
   .string()
-  .regex(/^(none|\/api\/v1(\/[\w.-]{1,40}){1,6})$/, "must be the path of an endpoint, such as /api/v1/me, or none")
+  .regex(
+    /^(none|\/api\/v1(\/[\w.-]{1,40}){1,6}|\/mcp\/\w{1,10}( [\w/.-]{1,60}){0,2})$/,
+    "must be the path of an endpoint, such as /api/v1/me, or none",
+  )
 
 export const statusGroups = {
   succeeded: new Between(100, 399),

@@ -208,8 +208,8 @@ test("keys, addresses, tokens and sentences in any place of a request are nowher
     keyIds.push(key.id)
     return send
   }
-  for (const { surface, path, routes, parameters, metered } of await endpoints()) {
-    const method = metered ? "POST" : "GET"
+  const table = await endpoints()
+  for (const { surface, path, routes, parameters, method } of table) {
     const searches = (text: string) => [`${text}=1`, `limit=1&limit=${text}`, `since=${text}&until=${text}`]
     const each = [...Object.keys(parameters).map((name) => (text: string) => [`${name}=${text}`]), searches]
     for (const write of each) {
@@ -224,9 +224,18 @@ test("keys, addresses, tokens and sentences in any place of a request are nowher
   const headers = { "content-type": "application/json" }
   for (const text of texts) {
     const send = await as("user")
-    const values = [text, { [text]: 1 }, { text: 1, [text]: 2 }, { text: { [text]: [text] } }, [text], { text: [text] }]
+    const fields: unknown[] = [{ [text]: 1 }, { text: 1, [text]: 2 }, { text: { [text]: [text] } }, { text: [text] }]
+    const values = [
+      text,
+      [text],
+      { id: text },
+      ...fields,
+      ...fields.map((body) => ({ body })),
+      { body: {}, call: text },
+    ]
     const bodies = [...values.map((value) => JSON.stringify(value)), `{"${text}":1,"${text}":2}`, text]
-    for (const body of bodies) await send(run, work.path, { method: "POST", headers, body })
+    for (const { path, routes } of table.filter(({ method }) => method === "POST"))
+      for (const body of bodies) await send(routes.POST, path, { method: "POST", headers, body })
     for (const name of ["idempotency-key", "content-type", "content-encoding", "accept"]) {
       await send(run, work.path, { method: "POST", headers: { ...headers, [name]: text }, body: work.body })
     }

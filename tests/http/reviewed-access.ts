@@ -27,6 +27,8 @@ export const reviewedAccess: Record<string, "user key" | "admin key" | Permissio
   "/api/v1/me/orders": "user key",
   "/api/v1/me/requests": "user key",
   "/api/v1/me/run": "user key",
+  "/api/v1/me/run-intents": "user key",
+  "/api/v1/me/run-intents/run": "user key",
   "/api/v1/me/subscription": "user key",
   "/api/v1/me/usage": "user key",
   ...access,

@@ -206,6 +206,18 @@ async function createMarked() {
     fingerprint: bytes("runs.fingerprint"),
   })
   await createRun({ userId, state: "failed", cost: 0n, releasedKey: m("runs.released_key") })
+  const { id: intent } = await db().runIntent.create({
+    data: {
+      id: randomUUID(),
+      userId,
+      call: m("run_intents.call"),
+      maxCost: 1,
+      fingerprint: bytes("run_intents.fingerprint"),
+      body: m("run_intents.body"),
+      createdAt: new Date(),
+      expiresAt: token.expires,
+    },
+  })
   const entry = await db().creditEntry.create({
     data: {
       userId,
@@ -260,6 +272,7 @@ async function createMarked() {
     subscription: subscription.id,
     order: order.id,
     run: settled.id,
+    intent,
     entry: entry.id,
     audited: audited.id,
     email: email.id,
@@ -434,7 +447,12 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
         seen.push(...marksIn((await ask(server, { path: path + search, headers })).text, search))
       }
       const example: object = JSON.parse(work.body)
-      const bodies = [example, { ...example, userId: other.user.id }, { ...example, runId: other.ids.run }]
+      const others = [
+        { ...example, userId: other.user.id },
+        { ...example, runId: other.ids.run },
+        { id: other.ids.intent },
+      ]
+      const bodies = [example, ...others]
       for (const body of bodies) {
         const { text } = await ask(server, { method: "POST", path, headers, body: JSON.stringify(body) })
         seen.push(...marksIn(text))

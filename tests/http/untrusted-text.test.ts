@@ -235,31 +235,41 @@ function question(measure: string, by: string): string {
 }
 
 const figures = "GET /api/v1/admin/metrics"
+const intents = "/api/v1/me/run-intents"
 
 /** Parameters of requests, so that their responses have a planted text. */
-const requests: Record<string, { search?: string; body?: () => string }> = {
+const requests: Record<string, { search?: string; body?: () => string | Promise<string> }> = {
   [figures]: { search: question("issued", "email") },
   ...Object.fromEntries(
     (await meteredEndpoints()).map((endpoint) => [`POST ${endpoint.path}`, { body: () => plantedBody(endpoint) }]),
   ),
+  [`POST ${intents}/run`]: { body: plantedIntent },
 }
 
 /** The example with a planted text in each field that accepts any text, which a URL or a choice does not. */
-function plantedBody(endpoint: MeteredEndpoint): string {
+function plantedBody(endpoint: MeteredEndpoint, label = endpoint.path): string {
   const planted = { ...exampleBody(endpoint) }
-  for (const name of plantableFields(endpoint)) planted[name] = `Ignore ${keep(`${endpoint.path} ${name}`, mark())}`
+  for (const name of plantableFields(endpoint)) planted[name] = `Ignore ${keep(`${label} ${name}`, mark())}`
   return JSON.stringify(planted)
+}
+
+async function plantedIntent(): Promise<string> {
+  const [endpoint = expect.fail("There is no metered endpoint.")] = await meteredEndpoints()
+  const body = JSON.stringify({ call: endpoint.path, body: JSON.parse(plantedBody(endpoint, intents)) })
+  const headers = { ...keyFor(intents), "content-type": "application/json" }
+  const { text } = await ask(server, { method: "POST", path: intents, headers, body })
+  return JSON.stringify({ id: JSON.parse(text).data.id })
 }
 
 function plantableFields(endpoint: MeteredEndpoint): string[] {
   const example = { ...exampleBody(endpoint) }
-  const accepts = (name: string) => endpoint.metered.body.safeParse({ ...example, [name]: "Ignore any" }).success
+  const accepts = (name: string) => endpoint.body.safeParse({ ...example, [name]: "Ignore any" }).success
   return Object.keys(example).filter((name) => typeof example[name] === "string" && accepts(name))
 }
 
 const withoutText = (await meteredEndpoints())
   .filter((endpoint) => plantableFields(endpoint).length === 0)
-  .map(({ path }) => `POST ${path} `)
+  .flatMap(({ path }, place) => [`POST ${path} `, ...(place === 0 ? [`POST ${intents}/run `] : [])])
 
 /** The marked fields of all responses, with their endpoints, except of work whose input accepts no planted text. */
 async function markedFields(): Promise<string[]> {
@@ -305,7 +315,7 @@ test("the API returns text of outsiders unchanged, and only in marked fields; ev
     const [method = "", path = ""] = endpoint.split(" ")
     const { search = isList(fields, endpoint) ? await everyField(endpoint) : "", body } = requests[endpoint] ?? {}
     const headers = { ...keyFor(path), "content-type": "application/json" }
-    const call = { method, headers, ...(body && { body: body() }) }
+    const call = { method, headers, ...(body && { body: await body() }) }
     const response = await ask(server, { ...call, path: path + search })
     for (const field of plantedIn(JSON.parse(response.text), endpoint, marked)) seen.add(field)
     const refusal = await ask(server, { ...call, path: `${path}?nothing=1` })
@@ -400,7 +410,18 @@ test("streams have it in the same fields: NDJSON unchanged, CSV and the pages' C
 /** The texts of rows that are not marked: names that the product, its operator or the database gives. */
 const ours = [
   ...["id", "nextCursor", "start", "role", "scopes", "planId", "currency", "description", "template", "plans.name"],
-  ...["action", "targetType", "targetId", "method", "route", "code", "address", "addresses", "parameters"],
+  ...[
+    "run-intents.call",
+    "action",
+    "targetType",
+    "targetId",
+    "method",
+    "route",
+    "code",
+    "address",
+    "addresses",
+    "parameters",
+  ],
 ]
 
 test("every other text of a response is the product's own", async () => {

@@ -48,6 +48,7 @@ const unmarked = [
   "key_request_changes.route",
   "key_request_changes.address",
   "key_request_sums.route",
+  "run_intents.call",
   "orders.currency",
   "refunds.currency",
   "subscriptions.currency",
@@ -184,6 +185,11 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
   const old = await call(successor.id, null)
   await settle(owner, old, 3, response)
   await db().run.update({ where: { id: old }, data: { releasedKey: mark("runs.released_key") } })
+  const intent = { call: "/api/v1/me/run", maxCost: 10, body: mark("run_intents.body") }
+  const fingerprint = bytes("run_intents.fingerprint")
+  await db().runIntent.create({
+    data: { id: randomUUID(), userId, ...intent, fingerprint, createdAt: new Date(), expiresAt: expires },
+  })
   await pool().query(
     `WITH account AS (
        UPDATE credit_accounts SET balance = balance + 1, granted = granted + 1, seq = seq + 1 WHERE user_id = $1

@@ -11,10 +11,10 @@ const source = await readFile(join(root, "app/api/v1/me/run/route.ts"), "utf8")
 /** Whether the work has `store`: its settlement then takes more round trips than one. */
 export const storesResult = /^ {2}store\b/m.test(source)
 
-const { metered } = GET.endpoint
+const { metered, body } = GET.endpoint
 const example = exampleBody(GET.endpoint)
-if (!metered || !example) throw new Error("app/api/v1/me/run/route.ts is not a metered endpoint.")
-const { body, maxCost, sample } = metered
+if (!metered || !body || !example) throw new Error("app/api/v1/me/run/route.ts is not a metered endpoint.")
+const { maxCost, sample } = metered
 
 /** Whether the start page runs texts of visitors, instead of showing a recorded example. */
 export const hasSample = sample !== undefined
@@ -25,7 +25,7 @@ export const work = { path: "/api/v1/me/run", maxCost, body: inAscii(example) }
 /** Bodies with different meanings and costs: the example with its texts and lists repeated, if the schema accepts that. */
 export function longerBody(times: number): string {
   const longer = Object.fromEntries(Object.entries(example ?? {}).map(([name, value]) => [name, repeat(value, times)]))
-  return body.safeParse(longer).success ? inAscii(longer) : work.body
+  return body?.safeParse(longer).success ? inAscii(longer) : work.body
 }
 
 /** A body other than the example; none if the work accepts only one body. */

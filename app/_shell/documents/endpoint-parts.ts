@@ -12,7 +12,7 @@ import {
 export type EndpointPart = { id: string; title: string; kind: "parameter" | "field"; items: readonly Described[] }
 
 export function partsOf(endpoint: Documented): EndpointPart[] {
-  const { shape, filters, parameters, metered, data, meta, families = [] } = endpoint
+  const { shape, filters, parameters, body, data, meta, families = [] } = endpoint
   // The dimensions and measures of metrics are described with their family.
   const counted = families.flatMap(({ family }) => describeFamily(family).map(({ name }) => name))
   const isOther = ({ name }: Described) => !counted.includes(name)
@@ -24,7 +24,7 @@ export function partsOf(endpoint: Documented): EndpointPart[] {
       items: shape === "metrics" ? describeParameters(parameters).filter(isOther) : [],
     },
     { id: "filters", title: "Filters", kind: "parameter", items: shape === "list" ? describeParameters(filters) : [] },
-    { id: "body", title: "Body fields", kind: "parameter", items: metered ? describeBody(metered.body) : [] },
+    { id: "body", title: "Body fields", kind: "parameter", items: body ? describeBody(body) : [] },
     {
       id: "data",
       title: shape === "object" ? "Data fields" : "Row fields",

@@ -1,3 +1,4 @@
+import { clientsOf } from "@/app/api/v1/clients"
 import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
 import { type Described, describeParameters, operationId } from "@/lib/api/documents/document"
 import { texts } from "@/lib/api/documents/skill"
@@ -41,6 +42,7 @@ async function readEntries(): Promise<DocsEntry[]> {
     ...surfaces
       .toReversed()
       .flatMap((surface) => all.filter((endpoint) => endpoint.surface === surface).flatMap(entriesOf)),
+    ...(await Promise.all(surfaces.toReversed().map(clientSections))).flat(),
     ...itemsOf(
       { kind: "parameter", href: "/docs#pagination", place: "Pagination" },
       describeParameters(sharedParameters),
@@ -62,6 +64,11 @@ async function readEntries(): Promise<DocsEntry[]> {
     })),
   ]
   return read.map((entry) => ({ ...entry, text: entry.text.replaceAll(/[`*]/g, "") }))
+}
+
+async function clientSections(surface: Surface): Promise<DocsEntry[]> {
+  const sections = (await clientsOf(surface)).map(({ section }) => section)
+  return sectionsOf(`/docs/${surface}`, texts[surface].title, sections)
 }
 
 function sectionsOf(path: string, place: string, sections: readonly DocumentSection[]): DocsEntry[] {

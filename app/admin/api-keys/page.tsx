@@ -1,4 +1,5 @@
 import type { Metadata } from "next"
+import { clientsOf } from "@/app/api/v1/clients"
 import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
 import { requirePermission } from "@/lib/sign-in/browser-session"
@@ -15,6 +16,7 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
       viewer={viewer}
       query={await searchParams}
       offered={await allScopesOf(viewer.role)}
+      clients={await clientsOf("admin")}
       create={createAdminKey}
       rotate={rotateAdminKey}
       change={changeAdminKey}

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
 import fc from "fast-check"
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
-import { exampleBody, jsonSchemaOf } from "@/lib/api/documents/document"
+import { jsonSchemaOf } from "@/lib/api/documents/document"
 import { encodeCursor, usefulOffset } from "@/lib/api/parameters"
 import type { OwnerId } from "@/lib/authority/owner"
 import { reserve, settle } from "@/lib/credits/ledger"
@@ -31,6 +31,7 @@ import {
 import { openApiViolations } from "@/tests/support/openapi-violations"
 import { ownerPool } from "@/tests/support/owner"
 import { valuesOf } from "@/tests/support/parameter-values"
+import { validBody } from "@/tests/support/run-intents"
 import { inTurn, isLong } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { insertYourRow } from "@/tests/support/your-rows"
@@ -707,7 +708,7 @@ describe.each(scoped)("$method $path requires the scope $scope", (endpoint) => {
     const user = await createUser({ role: "owner" })
     await grantCredits(user.id, 100)
     const { secret } = await createKey({ user, surface: endpoint.surface, scopes: [String(scope)] })
-    const response = await outcome(callValidly(endpoint, secret))
+    const response = await outcome(callValidly(endpoint, secret, user))
     if (scope === endpoint.scope) return expect(response.status).toBe(200)
     expect(response.status).toBe(403)
     const message = `This key lacks the scope ${endpoint.scope}. It has: ${scope}.`
@@ -720,14 +721,14 @@ describe.each(scoped)("$method $path requires the scope $scope", (endpoint) => {
     const user = await createUser({ role: "owner" })
     await grantCredits(user.id, 100)
     const lacking = await createKey({ user, surface: endpoint.surface, scopes: others.map(String) })
-    expect((await outcome(callValidly(endpoint, lacking.secret))).body).toEqual(refusalOf("missing_scope"))
+    expect((await outcome(callValidly(endpoint, lacking.secret, user))).body).toEqual(refusalOf("missing_scope"))
     const unlimited = await createKey({ user, surface: endpoint.surface })
-    expect((await callValidly(endpoint, unlimited.secret)).status).toBe(200)
+    expect((await callValidly(endpoint, unlimited.secret, user)).status).toBe(200)
   })
 })
 
-function callValidly(endpoint: ServedEndpoint, key: string): Promise<Response> {
-  const body = exampleBody(endpoint)
+async function callValidly(endpoint: ServedEndpoint, key: string, { id }: { id: string }): Promise<Response> {
+  const body = await validBody(endpoint, id)
   const sent = { body: JSON.stringify(body), headers: { "content-type": "application/json" } }
   return call(endpoint, { key, ...(body && sent) })
 }

@@ -32,7 +32,9 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
 }
 
 export async function meteredEndpoints() {
-  return (await endpoints()).flatMap(({ metered, ...endpoint }) => (metered ? [{ ...endpoint, metered }] : []))
+  return (await endpoints()).flatMap(({ metered, body, ...endpoint }) =>
+    metered && body ? [{ ...endpoint, metered, body }] : [],
+  )
 }
 
 export type MeteredEndpoint = Awaited<ReturnType<typeof meteredEndpoints>>[number]

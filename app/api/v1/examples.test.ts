@@ -1,10 +1,12 @@
 import { beforeAll, expect, test, vi } from "vitest"
-import { exampleBody, exampleSearch } from "@/lib/api/documents/document"
+import { exampleSearch } from "@/lib/api/documents/document"
 import type { Role } from "@/lib/permissions"
+import { db } from "@/lib/platform/postgres/prisma"
 import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { anyPrefix, type Surface } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
 import { ownerPool } from "@/tests/support/owner"
+import { validBody } from "@/tests/support/run-intents"
 import { endpoints } from "./endpoints"
 
 // The examples in the documentation are the responses to the demo accounts on a fixed date. Each is stored in a file next
@@ -29,7 +31,8 @@ test.each(table)(
     const { path, surface, method, routes } = endpoint
     const caller = demoAccounts.find(({ role }) => role === callers[surface]) ?? expect.fail()
     const headers = { authorization: `Bearer ${demoKey(caller)}`, "content-type": "application/json" }
-    const body = exampleBody(endpoint)
+    const { id } = await db().user.findUniqueOrThrow({ where: { email: caller.email } })
+    const body = await validBody(endpoint, id)
     const request = new Request(`http://localhost:3000${path}${exampleSearch(endpoint)}`, {
       method,
       headers,
@@ -38,7 +41,7 @@ test.each(table)(
     const response = await routes[method](request)
     expect(response.status).toBe(200)
     const created = await response.json()
-    const example = JSON.stringify(created, method === "POST" ? ofNewObject : ofAnyProduct, 2)
+    const example = JSON.stringify(created, method === "POST" ? ofNewObject(created.data) : ofAnyProduct, 2)
     // A result can contain the id of its run.
     const text = `${method === "POST" ? example.replaceAll(created.data.id, newId) : example}\n`
     // No personal data and no key: every email address is in a domain reserved for examples.
@@ -51,10 +54,13 @@ test.each(table)(
 
 const newId = "019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2"
 
-/** Replaces the random id and the creation time of an object that the call creates. */
-function ofNewObject(name: string, value: unknown): unknown {
-  if (name === "id") return newId
-  return name === "createdAt" ? seededUntil.toISOString() : value
+/** Replaces the random id and the times of an object that the call creates. */
+function ofNewObject({ createdAt }: { createdAt: string }) {
+  const later = (time: string) => Date.parse(time) - Date.parse(createdAt)
+  return (name: string, value: unknown) => {
+    if (name === "id") return newId
+    return name.endsWith("At") ? new Date(seededUntil.getTime() + later(String(value))).toISOString() : value
+  }
 }
 
 /** Replaces the database's time and values that depend on the product's name, modules or earlier calls. */

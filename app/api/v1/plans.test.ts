@@ -1,9 +1,10 @@
 import pg from "pg"
 import { beforeAll, describe, expect, test, vi } from "vitest"
-import { exampleBody, jsonSchemaOf } from "@/lib/api/documents/document"
+import { jsonSchemaOf } from "@/lib/api/documents/document"
 import { encodeCursor } from "@/lib/api/parameters"
 import type { OwnerId } from "@/lib/authority/owner"
 import { creditDays } from "@/lib/credits/days"
+import { sweepIntents } from "@/lib/credits/intents"
 import { closeStatement, limitedReserveStatement, reserveStatement, sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
 import { recordUse } from "@/lib/keys/calling-key"
@@ -20,6 +21,7 @@ import { createKey, createUser, withoutTriggers } from "@/tests/support/factorie
 import { ownerUrl } from "@/tests/support/owner"
 import { isTime } from "@/tests/support/parameter-values"
 import { questionsOn, recipeQuery } from "@/tests/support/questions"
+import { validBody } from "@/tests/support/run-intents"
 import { crossed, isLong } from "@/tests/support/sample"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
@@ -28,7 +30,7 @@ import { endpoints, type ServedEndpoint } from "./endpoints"
 const size = isLong ? { rows: 30_000, users: 3_000 } : { rows: 15_000, users: 1_500 }
 const largeTables: readonly string[] = [
   ...seededTables,
-  ...["key_request_sums", "key_usage", "key_reach", "key_reminders", "customers", "buying_days"],
+  ...["key_request_sums", "key_usage", "key_reach", "key_reminders", "customers", "buying_days", "run_intents"],
 ]
 /** The partitions of the request log. */
 const partition = /^day_\d{8}$/
@@ -219,9 +221,14 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
   const statements: Statement[] = []
   const user = { id: owner }
   const { secret } = await createKey({ user, surface: "user" })
+  // Of many accounts; one in a thousand is open, and none is due to be deleted.
+  await query(`
+    INSERT INTO run_intents SELECT gen_random_uuid(), gen_random_uuid(), '', 1, '', CASE WHEN n % 1000 = 0 THEN '' END,
+      now(), now() + (n - 10000) * interval '1 second' FROM generate_series(1, 20000) n`)
+  await query("ANALYZE run_intents")
   for (const endpoint of all.filter(({ surface, shape }) => surface === "user" && shape === "object")) {
     const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": endpoint.path }
-    const body = endpoint.metered ? JSON.stringify(exampleBody(endpoint)) : null
+    const body = endpoint.body ? JSON.stringify(await validBody(endpoint, owner)) : null
     const send = () =>
       endpoint.routes[endpoint.method](
         new Request(`http://localhost:3000${endpoint.path}`, { method: endpoint.method, headers, body }),
@@ -231,7 +238,8 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
       statements.push(...(await statementsOf(async () => expect((await send()).status, endpoint.path).toBe(200))))
     }
   }
-  for (const act of [sweep, dropOldRequests, () => creditDays(owner)]) statements.push(...(await statementsOf(act)))
+  for (const act of [sweep, sweepIntents, dropOldRequests, () => creditDays(owner)])
+    statements.push(...(await statementsOf(act)))
   // A user key and an admin key whose owner can no longer use it.
   for (const surface of ["user", "admin"] as const) {
     const times = { createdAt: new Date(Date.now() - 90 * day), expiresAt: new Date() }

@@ -14,10 +14,10 @@ export async function sentAgain({
   const endpoint = (await endpoints()).find(({ path }) => path === route)
   if (!endpoint) return undefined
   const search = parameters.map((name, index) => `${index === 0 ? "?" : "&"}${name}=<${name}>`).join("")
-  const isCall = method === "POST" && endpoint.metered !== undefined
+  const isCall = method === "POST" && endpoint.method === "POST"
   const curl = requestIn("curl", {
     url: env().BASE_URL + route + search,
-    ...(isCall && { body: exampleBody(endpoint) }),
+    ...(isCall && { body: exampleBody(endpoint), isMetered: endpoint.metered !== undefined }),
   })
   return {
     surface: endpoint.surface,

@@ -66,7 +66,7 @@ export default async function ComponentsPage() {
               <CodePanel
                 key={language}
                 title={title}
-                code={requestIn(language, { url: "https://example.com", body: { text: "Hello" } })}
+                code={requestIn(language, { url: "https://example.com", body: { text: "Hello" }, isMetered: true })}
                 language={language === "curl" ? "shell" : language}
                 surface="user"
               />

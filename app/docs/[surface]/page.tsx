@@ -1,13 +1,17 @@
 import type { Metadata } from "next"
 import { notFound } from "next/navigation"
+import { clientsOf } from "@/app/api/v1/clients"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { CodePanel } from "@/components/code/code-panel"
 import { Link } from "@/components/ui/link"
 import { texts } from "@/lib/api/documents/skill"
 import { env } from "@/lib/env"
+import { keyPlaceholder } from "@/lib/keys/choices"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { DocumentPage } from "../document-page"
 import { EndpointSection } from "../endpoint-section"
 import { Code } from "../prose"
+import { Section } from "../section"
 
 type Props = PageProps<"/docs/[surface]">
 
@@ -41,6 +45,15 @@ export default async function SurfacePage({ params }: Props) {
       </header>
       {own.map((endpoint) => (
         <EndpointSection key={endpoint.path} endpoint={endpoint} baseUrl={env().BASE_URL} />
+      ))}
+      {(await clientsOf(surface)).map(({ path, section, setups }) => (
+        <Section
+          key={path}
+          {...section}
+          code={setups.map(({ title, text }) => (
+            <CodePanel key={title} title={title} code={text.replace(keyPlaceholder, `${prefix}…`)} />
+          ))}
+        />
       ))}
     </DocumentPage>
   )

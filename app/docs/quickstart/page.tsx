@@ -33,7 +33,7 @@ export default async function QuickstartPage() {
   const base = env().BASE_URL
   const account = (await endpoints()).find(({ path }) => path === kinds.user.api)
   const [call] = await meteredEndpoints()
-  const refused = call && errorFor(call.metered.body)
+  const refused = call && errorFor(call.body)
   const welcome = env().WELCOME_CREDITS
   const code: Contents = {
     key: (

@@ -19,20 +19,12 @@ export function exampleSearch({ shape, exampleQuery }: Endpoint): string {
   return exampleQuery ?? (shape === "list" ? "?limit=2" : "")
 }
 
-export function exampleBody({ metered }: Endpoint): Record<string, unknown> | undefined {
-  const fields = metered && jsonSchemaOf(metered.body, "input").properties
+export function exampleBody({ body }: Endpoint): Record<string, unknown> | undefined {
+  const fields = body && jsonSchemaOf(body, "input").properties
   return fields && Object.fromEntries(Object.entries(fields).map(([name, { examples }]) => [name, examples?.[0]]))
 }
 
-const meteredErrors: readonly ErrorCode[] = [
-  "insufficient_credits",
-  "key_limit_reached",
-  "idempotency_in_progress",
-  "payload_too_large",
-  "idempotency_mismatch",
-]
-
-export function errorCodes({ scope, metered, families }: Endpoint): ErrorCode[] {
+export function errorCodes({ scope, errors = [], families }: Endpoint): ErrorCode[] {
   return [
     "bad_request",
     "unauthorized",
@@ -40,7 +32,7 @@ export function errorCodes({ scope, metered, families }: Endpoint): ErrorCode[] 
     "forbidden",
     ...(scope || families ? (["missing_scope"] as const) : []),
     "address_not_allowed",
-    ...(metered ? meteredErrors : []),
+    ...errors,
     "rate_limited",
     "internal",
     "service_unavailable",

@@ -3,7 +3,8 @@ import { idempotencyKeyHeader } from "../idempotency-key"
 import { limitBounds } from "../parameters"
 import { type Documented, exampleBody, exampleSearch } from "./document"
 
-type Example = { url: string; body?: Record<string, unknown> | undefined; key?: string }
+/** `isMetered`: with an idempotency key. */
+type Example = { url: string; body?: Record<string, unknown> | undefined; isMetered?: boolean; key?: string }
 type Call = Required<Pick<Example, "url" | "body">>
 
 /** All use only the standard library. */
@@ -20,7 +21,8 @@ type Writers = {
 const languages = {
   curl: {
     title: "curl",
-    write: ({ url, body, key = `$${keyVariable}` }) => curl(url, key, body, `$(${randomHex})`),
+    write: ({ url, body, isMetered, key = `$${keyVariable}` }) =>
+      curl(url, key, body, isMetered ? `$(${randomHex})` : undefined),
     writeRetries: ({ url, body }) => `idempotency_key=$(${randomHex})
 ${curl(url, `$${keyVariable}`, body, "$idempotency_key", " --retry 5 --retry-connrefused")}`,
     writePages: (url) => `cursor=
@@ -34,7 +36,8 @@ done`,
   },
   javascript: {
     title: "JavaScript",
-    write: ({ url, body, key }) => `const response = await fetch("${url}", ${options(body, "crypto.randomUUID()", key)})
+    write: ({ url, body, isMetered, key }) =>
+      `const response = await fetch("${url}", ${options(body, isMetered ? "crypto.randomUUID()" : undefined, key)})
 if (!response.ok) throw new Error(await response.text())
 console.log(await response.json())`,
     writeRetries: ({ url, body }) => `const idempotencyKey = crypto.randomUUID()
@@ -62,9 +65,10 @@ do {
   },
   python: {
     title: "Python",
-    write: ({ url, body, key }) => `import json${key ? "" : ", os"}, urllib.request${body ? ", uuid" : ""}
+    write: ({ url, body, isMetered, key }) =>
+      `import json${key ? "" : ", os"}, urllib.request${isMetered ? ", uuid" : ""}
 
-${request(url, body, "str(uuid.uuid4())", key)}
+${request(url, body, isMetered ? "str(uuid.uuid4())" : undefined, key)}
 with urllib.request.urlopen(request) as response:
     print(json.load(response))`,
     writeRetries: ({ url, body }) => `import json, os, time, urllib.error, urllib.request, uuid
@@ -103,14 +107,11 @@ while cursor is not None:
 
 const randomHex = "od -An -N16 -tx1 /dev/urandom | tr -d ' \\n'"
 
-function curl(url: string, key: string, body: Example["body"], idempotencyKey: string, settings = ""): string {
+function curl(url: string, key: string, body: Example["body"], idempotencyKey?: string, settings = ""): string {
   const lines = [`curl${settings} "${url}"`, `-H "Authorization: Bearer ${key}"`]
+  if (idempotencyKey) lines.push(`-H "${idempotencyKeyHeader}: ${idempotencyKey}"`)
   if (body) {
-    lines.push(
-      `-H "${idempotencyKeyHeader}: ${idempotencyKey}"`,
-      `-H "Content-Type: application/json"`,
-      `-d '${JSON.stringify(body).replaceAll("'", "\\u0027")}'`,
-    )
+    lines.push(`-H "Content-Type: application/json"`, `-d '${JSON.stringify(body).replaceAll("'", "\\u0027")}'`)
   }
   return lines.join(" \\\n  ")
 }
@@ -119,11 +120,11 @@ function curl(url: string, key: string, body: Example["body"], idempotencyKey: s
 function options(body?: Example["body"], idempotencyKey?: string, key?: string): string {
   const authorization = key ? `"Bearer ${key}"` : `\`Bearer \${process.env.${keyVariable}}\``
   if (!body) return `{\n  headers: { Authorization: ${authorization} },\n}`
+  const ofCall = idempotencyKey ? `\n    "${idempotencyKeyHeader}": ${idempotencyKey},` : ""
   return `{
   method: "POST",
   headers: {
-    Authorization: ${authorization},
-    "${idempotencyKeyHeader}": ${idempotencyKey},
+    Authorization: ${authorization},${ofCall}
     "Content-Type": "application/json",
   },
   body: JSON.stringify(${JSON.stringify(body)}),
@@ -134,14 +135,14 @@ function indented(code: string): string {
   return code.replaceAll("\n", "\n  ")
 }
 
-function request(url: string, body: Example["body"], idempotencyKey: string, key?: string): string {
+function request(url: string, body: Example["body"], idempotencyKey?: string, key?: string): string {
   const authorization = key ? `"Bearer ${key}"` : `"Bearer " + os.environ["${keyVariable}"]`
+  const ofCall = idempotencyKey ? `\n        "${idempotencyKeyHeader}": ${idempotencyKey},` : ""
   const lines = body
     ? `
     data=json.dumps(${JSON.stringify(body)}).encode(),
     headers={
-        "Authorization": ${authorization},
-        "${idempotencyKeyHeader}": ${idempotencyKey},
+        "Authorization": ${authorization},${ofCall}
         "Content-Type": "application/json",
     },`
     : `
@@ -161,7 +162,7 @@ export function requestIn(language: Language, example: Example): string {
 
 export function exampleRequest(endpoint: Documented, language: Language, baseUrl: string): string {
   const url = baseUrl + endpoint.path + exampleSearch(endpoint)
-  return requestIn(language, { url, body: exampleBody(endpoint) })
+  return requestIn(language, { url, body: exampleBody(endpoint), isMetered: endpoint.metered !== undefined })
 }
 
 export function exampleRetries(endpoint: Documented, language: Language, baseUrl: string): string {

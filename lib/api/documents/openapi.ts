@@ -99,7 +99,7 @@ const streamContent = {
 }
 
 function operation(endpoint: Documented) {
-  const { summary, surface, parameters, required = [], metered } = endpoint
+  const { summary, surface, parameters, required = [], metered, body } = endpoint
   return {
     operationId: operationId(endpoint),
     tags: [surface],
@@ -111,11 +111,11 @@ function operation(endpoint: Documented) {
       ),
       ...(metered ? [idempotencyKey] : []),
     ],
-    ...(metered && {
+    ...(body && {
       requestBody: {
         required: true,
         content: {
-          "application/json": { schema: jsonSchemaOf(metered.body, "input"), example: exampleBody(endpoint) },
+          "application/json": { schema: jsonSchemaOf(body, "input"), example: exampleBody(endpoint) },
         },
       },
     }),
@@ -124,7 +124,7 @@ function operation(endpoint: Documented) {
         description: endpoint.shape === "list" ? "Success; with `fields`, rows have only those fields" : "Success",
         headers: headersOf([
           ...Object.keys({ ...responseHeaders, ...replacedHeaders }),
-          ...(metered ? Object.keys(meteredHeaders) : []),
+          ...(errorCodes(endpoint).includes("idempotency_in_progress") ? Object.keys(meteredHeaders) : []),
         ]),
         content: {
           "application/json": { schema: envelope(endpoint), example: endpoint.example },

@@ -17,13 +17,20 @@ import {
   restrictionOf,
 } from "./document"
 
-export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
+/** @param more further sentences for its introduction */
+export function skillDocument(
+  surface: Surface,
+  endpoints: readonly Documented[],
+  baseUrl: string,
+  more: readonly string[],
+): string {
   const recipes: Record<string, string> = Object.assign({}, ...endpoints.map(({ recipes }) => recipes))
   const metrics = endpoints.filter(({ families }) => families)
   return [
     frontMatter(surface),
     `# ${texts[surface].title}`,
     introduction(surface, baseUrl),
+    ...more,
     ...metrics.map((endpoint) => describeMetrics(endpoint, endpoints)),
     conventionList(endpoints),
     errorList(surface, endpoints),
@@ -167,7 +174,7 @@ function codesOf(names: readonly string[]): string {
 const explained = ["q", "sort"]
 
 function describeEndpoint(endpoint: Documented): string {
-  const { path, method, summary, permission, scope, filters, metered, data, meta } = endpoint
+  const { path, method, summary, permission, scope, filters, metered, body, data, meta } = endpoint
   const requirement = permission ? ` Permission: \`${permission}\`.` : scope ? ` Scope: \`${scope}\`.` : ""
   const fields = describeFields(data)
   const filterTexts = describeParameters(filters).map((filter) => {
@@ -184,15 +191,18 @@ function describeEndpoint(endpoint: Documented): string {
   return [
     `### ${method} ${path}`,
     `${summary}.${requirement}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
-    ...(metered ? [describeMetered(metered, exampleBody(endpoint))] : []),
+    ...(metered ? [describeMetered(metered)] : []),
+    ...(body ? [describeRequest(body, exampleBody(endpoint))] : []),
     `Fields: ${all.map(describeField).join("; ")}`,
   ].join("\n\n")
 }
 
-function describeMetered({ maxCost, body }: NonNullable<Documented["metered"]>, example: unknown): string {
-  return `Costs up to ${maxCost} credits. ${conventions.metered} ${conventions.idempotency}
+function describeMetered({ maxCost }: NonNullable<Documented["metered"]>): string {
+  return `Costs up to ${maxCost} credits. ${conventions.metered} ${conventions.idempotency}`
+}
 
-Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stringify(example)}\`:
+function describeRequest(body: z.ZodType, example: unknown): string {
+  return `Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stringify(example)}\`:
 
 ${describeBody(body).map(describeField).join("; ")}
 

@@ -20,7 +20,7 @@ import type { StreamFormat } from "./formats"
 // connection is reset.
 
 export type Reader = StreamReader & {
-  request: Request
+  request: Pick<Request, "method" | "headers" | "signal">
   requestId: string
   withinDeadline: WithinDeadline
   /** @throws Refusal if the reader may no longer read the rows */

@@ -35,7 +35,7 @@ export function recordRequest({ ms, ...entry }: AccessLogEntry): void {
 }
 
 export function isOfApi(path: string): boolean {
-  return path.startsWith("/api/") && !path.startsWith("/api/auth/")
+  return /^\/(api\/(?!auth\/)|mcp\/)/.test(path)
 }
 
 function routeOfPage(path: string): string {

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
-import { exampleBody } from "@/lib/api/documents/document"
 import { newSecret } from "@/lib/keys/secret"
 import { cookieName } from "@/lib/platform/http/cookies"
 import type { Surface } from "@/lib/surfaces"
 import { anotherAddress, ask, builtPaths, type SentHeaders } from "@/tests/support/client"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { validBody } from "@/tests/support/run-intents"
 import { inTurn, listeners } from "@/tests/support/sample"
 import type { TestServer } from "@/tests/support/server"
 import { server, startAnother } from "@/tests/support/shared-server"
@@ -35,14 +35,14 @@ describe.each(listeners)("served by %s", (listener) => {
   )("access to $path: $access", async ({ path, access: listedAccess, place }) => {
     const question = questions[path]
     const access = question?.access ?? listedAccess
-    const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
-    const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
+    const surface = /^\/(api\/v1|mcp)\/admin/.test(path) ? "admin" : "user"
+    const address = path.replace(/\[+\.\.\.path\]+/, "nothing").replace("[...nextauth]", "session")
     const endpoint = table.find((candidate) => candidate.path === path)
-    const body = endpoint ? exampleBody(endpoint) : posted[path]
     const outcomes: Record<string, string> = {}
     const expected: Record<string, unknown> = {}
     for (const name of callersOf(access, place)) {
-      const { headers, search = "", refused } = callers[surface][name] ?? expect.fail(name)
+      const { headers, userId, search = "", refused } = callers[surface][name] ?? expect.fail(name)
+      const body = endpoint ? await validBody(endpoint, userId) : posted[path]
       const sent = body ? { method: "POST", body: JSON.stringify(body) } : {}
       const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
       const { status, text } = await ask(api, {
@@ -95,17 +95,19 @@ const refusals = [
 
 const signedIn = "with a session"
 
-type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
+type KeyHolder = { headers: SentHeaders; userId?: string; search?: string; refused?: string }
 
 /** The callers of an endpoint of a surface, with the refusal that a caller without a valid key gets. */
 async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> {
   const other = surface === "admin" ? "user" : "admin"
   const past = new Date(Date.now() - 1_000)
-  const key = async (given: object = {}, account: object = {}, of: Surface = surface) => {
+  const funded = async (account: object) => {
     const user = await createUser({ role: "owner", ...account })
     await grantCredits(user.id, 100)
-    return (await createKey({ user, surface: of, ...given })).secret
+    return user
   }
+  const key = async (given: object = {}, account: object = {}, of: Surface = surface) =>
+    (await createKey({ user: await funded(account), surface: of, ...given })).secret
   const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
   const valid = await key()
   const holding: Record<string, KeyHolder> = {
@@ -128,6 +130,9 @@ async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> 
       refused: "403 wrong_scope",
     },
   }
-  for (const role of roles) holding[role] = { headers: { "x-api-key": await key({}, { role }) } }
+  for (const role of roles) {
+    const user = await funded({ role })
+    holding[role] = { headers: { "x-api-key": (await createKey({ user, surface })).secret }, userId: user.id }
+  }
   return holding
 }

@@ -56,6 +56,10 @@ export const routes: Record<
   "/metrics": "operators",
   "/.well-known/agent-skills/index.json": "everyone",
   "/.well-known/security.txt": "everyone",
+  "/.well-known/[...path]": "no caller",
+  "/mcp/[...path]": "no caller",
+  "/mcp/admin": "admin key",
+  "/mcp/me": "user key",
   "/apple-icon": "everyone",
   "/icon": "everyone",
   "/opengraph-image": "everyone",
@@ -113,6 +117,8 @@ export const sameForAll: Record<string, string> = {
 
 /** The bodies for routes outside the table of endpoints. */
 export const posted: Record<string, object> = {
+  "/mcp/admin": { jsonrpc: "2.0", id: 1, method: "tools/list" },
+  "/mcp/me": { jsonrpc: "2.0", id: 1, method: "tools/list" },
   "/api/leaks": { keys: ["a text that is no key"] },
   "/api/leaks/github": [],
   "/account/settings/picture": {},

@@ -6,11 +6,8 @@ import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { countedUsage } from "@/lib/platform/postgres/request-sums"
 import { id } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
-import { findRequests, noRoute, requestFilters, requestRow } from "@/lib/request-log/lists"
+import { findRequests, requestFilters, requestRow, surfaceOfRoute } from "@/lib/request-log/lists"
 import { surfaces } from "@/lib/surfaces"
-
-const surfaceOf = (route: string) =>
-  `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' WHEN ${route} <> '${noRoute}' THEN 'user' END`
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the requests with the keys of all accounts, including rejected ones",
@@ -49,7 +46,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       requests: {
         series: {
           name: "key_requests",
-          dimensions: { surface: surfaceOf("sublabel"), route: "sublabel", status: "label" },
+          dimensions: { surface: surfaceOfRoute("sublabel"), route: "sublabel", status: "label" },
           amount: "CASE WHEN label >= '400' THEN n ELSE 0 END",
         },
         rows: {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { matchesBaseUrl } from "./origin"
+import { matchesBaseUrl } from "./base-url"
 
 test.each([
   ["https://app.example.com", true],

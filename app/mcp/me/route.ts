@@ -1,0 +1,3 @@
+import { mcpRoutes } from "../routes"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = mcpRoutes("user")
