@@ -163,7 +163,7 @@ test("emails have the colors of pages", () => {
     for (const [name, [lightness, chroma, hue]] of Object.entries(palette)) {
       const [, pair = ""] = new RegExp(`--${name}: light-dark\\((.+)\\);`).exec(css) ?? []
       const color = [...pair.matchAll(/oklch\((\S+) (\S+) (\S+)\)(?:, |$)/g)][index] ?? []
-      const expectedHue = color[3] === "var(--accent-hue)" ? product.accentHue : Number(color[3])
+      const expectedHue = color[3] === "var(--hue)" ? product.accentHue : Number(color[3])
       expect([lightness, chroma], name).toEqual([Number(color[1]), Number(color[2])])
       if (chroma > 0) expect(hue, name).toBe(expectedHue)
     }

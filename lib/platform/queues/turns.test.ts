@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { Pool } from "pg"
 import { afterAll, afterEach, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
-import { executeGrouped, UnknownCommit } from "@/lib/credits/group"
+import { executeGrouped } from "@/lib/credits/group"
 import { type RunResult, run } from "@/lib/credits/run"
 import { env } from "@/lib/env"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
@@ -185,10 +185,13 @@ test("while 200 runs of an account wait, its new runs are refused, and nobody el
 })
 
 test("a bundle recognizes the refusals of a queue that another bundle has made", async () => {
-  vi.resetModules()
-  const [turns, group] = [await import("./turns"), await import("@/lib/credits/group")]
-  expect(turns.inTurn).not.toBe(inTurn)
-  expect([turns.TooManyWaiting, group.UnknownCommit]).toEqual([TooManyWaiting, UnknownCommit])
+  const load = async () => {
+    vi.resetModules()
+    return { ...(await import("./turns")), ...(await import("@/lib/credits/group")) }
+  }
+  const [one, other] = [await load(), await load()]
+  expect(other.inTurn).not.toBe(one.inTurn)
+  expect([other.TooManyWaiting, other.UnknownCommit]).toEqual([one.TooManyWaiting, one.UnknownCommit])
 })
 
 test("of one account three tasks run at once with ten connections: first tasks that close runs, then the others, each in their order", async () => {
