@@ -20,7 +20,7 @@ export function clientOf(surface: Surface): Client {
       title: "Model Context Protocol (MCP)",
       text: [
         `Agents can call \`${url}\` with a key of this API, in the header \`Authorization\` or \`x-api-key\`. ${tools[surface]} Permissions, limits and the request log are the same. Each message counts as a request.`,
-        "A refused call is a result with `isError`, and the envelope of the API as its text; a missing key and too many requests are a 401 and a 429. One message per request; there are no sessions and no OAuth. Clients that can send no header, such as ChatGPT, cannot use it.",
+        "A refused call is a result with `isError`, and the envelope of the API as its text; a missing key and too many requests are a 401 and a 429. The request log has the status that the API would have sent. One message per request; there are no sessions and no OAuth. Clients that can send no header, such as ChatGPT, cannot use it.",
       ],
       words: "mcp model context protocol agent claude cursor codex vs code connector tools skill",
     },

@@ -208,13 +208,13 @@ function Code({ snippets, ...shown }: Shown & { snippets: readonly Snippet[] }) 
       <SnippetField key={snippet.title} snippet={snippet} label={snippet.title} {...shown} />
     ))
   return (
-    <Tabs.Root defaultValue={snippets[0]?.title} className="grid gap-3">
-      <Tabs.List aria-label="Example requests" className="flex gap-1 border-b border-line">
+    <Tabs.Root defaultValue={snippets[0]?.title} className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <Tabs.List aria-label="Example requests" className="flex flex-wrap gap-1 border-b border-line">
         {snippets.map(({ title }) => (
           <Tabs.Tab
             key={title}
             value={title}
-            className="-mb-px h-8 border-b-2 border-transparent px-2.5 font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
+            className="-mb-px h-8 whitespace-nowrap border-b-2 border-transparent px-2.5 font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
           >
             {title}
           </Tabs.Tab>
