@@ -215,7 +215,7 @@ test("staff open a customer's key from the account; they see no allowed addresse
 }, async ({ page, signInAs }) => {
   await signInAs("analyst")
   await page.goto("/admin/users?email=member@example.com")
-  await page.getByRole("link", { name: "member@example.com", exact: true }).click()
+  await page.getByRole("link", { name: "Mia Member", exact: true }).click()
   await page.getByRole("link", { name: "Office server", exact: true }).click()
   await expect(page).toHaveURL(/\/admin\/api-keys\/[0-9a-f-]{36}$/)
   await expect(page.getByRole("main")).toContainText("2 addresses")
@@ -231,7 +231,7 @@ test("without the permission for the log, the names of a customer's keys are not
 }) => {
   await signInAs("support")
   await page.goto("/admin/users?email=member@example.com")
-  await page.getByRole("link", { name: "member@example.com", exact: true }).click()
+  await page.getByRole("link", { name: "Mia Member", exact: true }).click()
   await expect(row(page, "Office server")).toBeVisible()
   await expect(page.getByRole("link", { name: "Office server" })).toHaveCount(0)
 })

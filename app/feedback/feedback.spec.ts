@@ -33,7 +33,7 @@ for (const javaScriptEnabled of scripting) {
       await row.getByRole("button", { name: "Reply" }).click()
       await expect(dialog("Reply to this feedback")).toContainText(`${email} rated 2 of 5 and wrote:${text}`)
       await page.getByLabel("Reply", { exact: true }).fill("It is faster now.\n\nThank you.")
-      await page.getByRole("button", { name: "Send reply" }).click()
+      await dialog("Reply to this feedback").getByRole("button", { name: "Send reply" }).click()
       await expect(page.getByText("Reply sent.")).toBeVisible()
       const reply = await emailTo(email, `Re: your feedback on ${product.name}`)
       expect(reply).toContain("It is faster now.")

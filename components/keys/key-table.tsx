@@ -89,7 +89,8 @@ function KeyRow({
         </span>
         <p className="text-xs text-muted max-lg:mt-0.5">
           <KeyStart>{start}</KeyStart>
-          {limits && ` ${limits}`}
+          {/* In the narrowest table, a third line; the page of the key has them. */}
+          {limits && <span className="lg:max-xl:hidden"> {limits}</span>}
         </p>
         {predecessor && state !== "revoked" && <Replaced predecessor={predecessor} revocable={revocable} now={now} />}
       </th>

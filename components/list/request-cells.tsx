@@ -1,6 +1,7 @@
 import type { ComponentProps, ReactNode } from "react"
 import { Link } from "@/components/ui/link"
 import { StatusBadge, type Tone } from "@/components/ui/status-badge"
+import { Breakable } from "@/components/values/breakable"
 import { Untrusted } from "@/components/values/untrusted"
 import { notKept } from "@/lib/api/said"
 import { visible } from "@/lib/platform/text/visible-text"
@@ -17,6 +18,14 @@ import { meaningOf } from "./failure-meaning"
 
 export function nameOfRequest({ method, route }: { method: string; route: string }): string {
   return `${method} ${route === noRoute ? "no endpoint" : route}`
+}
+
+export function RequestTitle(request: { method: string; route: string }) {
+  return (
+    <span className="font-mono">
+      <Breakable after="/">{nameOfRequest(request)}</Breakable>
+    </span>
+  )
 }
 
 export function Request({

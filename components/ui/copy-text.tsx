@@ -25,7 +25,7 @@ export function CopyText({
       <code
         ref={text}
         title={ending ? children : undefined}
-        className={`font-mono text-xs ${ending ? "flex w-[12ch] justify-end overflow-hidden whitespace-nowrap text-muted" : "wrap-anywhere"}`}
+        className={`font-mono text-xs ${ending ? "flex w-[12ch] justify-end max-[22rem]:w-[6ch] overflow-hidden whitespace-nowrap text-muted" : "wrap-anywhere"}`}
       >
         {children}
       </code>

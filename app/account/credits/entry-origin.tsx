@@ -17,7 +17,7 @@ export function EntryOrigin({
       <Link
         href={`${entriesPage}?runId=${runId}`}
         title={runId}
-        className="whitespace-nowrap underline decoration-line underline-offset-2 hover:decoration-current"
+        className="truncate underline decoration-line underline-offset-2 hover:decoration-current"
       >
         Run <ShortId value={runId} />
       </Link>
@@ -25,7 +25,7 @@ export function EntryOrigin({
   }
   if (orderId !== null) {
     return (
-      <span title={orderId} className="whitespace-nowrap">
+      <span title={orderId} className="truncate">
         Order <ShortId value={orderId} />
       </span>
     )

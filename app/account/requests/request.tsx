@@ -1,6 +1,6 @@
 import { notFound } from "next/navigation"
 import { sentAgain } from "@/app/api/v1/sent-again"
-import { nameOfRequest } from "@/components/list/request-cells"
+import { RequestTitle } from "@/components/list/request-cells"
 import { RequestFacts } from "@/components/requests/request-facts"
 import { Link } from "@/components/ui/link"
 import { ownKeys } from "@/lib/keys/data"
@@ -18,7 +18,7 @@ export async function ownRequest(params: Promise<{ id: string }>) {
   const [keys, again] = await Promise.all([ownKeys(viewer), sentAgain(request)])
   const { runId } = request
   return {
-    title: <span className="font-mono">{nameOfRequest(request)}</span>,
+    title: <RequestTitle {...request} />,
     facts: (
       <RequestFacts
         request={request}

@@ -3,7 +3,7 @@ import { GET } from "@/app/api/v1/admin/requests/route"
 import { sentAgain } from "@/app/api/v1/sent-again"
 import { AccountLink } from "@/components/admin/id-links"
 import { Id } from "@/components/list/cells"
-import { nameOfRequest } from "@/components/list/request-cells"
+import { RequestTitle } from "@/components/list/request-cells"
 import { RequestFacts } from "@/components/requests/request-facts"
 import { Link } from "@/components/ui/link"
 import { Untrusted } from "@/components/values/untrusted"
@@ -27,7 +27,7 @@ export async function anyRequest(params: Promise<{ id: string }>) {
   ])
   const key = keys.get(keyId)
   return {
-    title: <span className="font-mono">{nameOfRequest(request)}</span>,
+    title: <RequestTitle {...request} />,
     facts: (
       <RequestFacts
         request={request}
