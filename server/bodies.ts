@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { pageAfter } from "@/lib/pictures/upload"
-import { isOfApi } from "@/lib/platform/http/access-log"
+import { isOfApi } from "@/lib/platform/http/api-path"
 import { maxBytesOf, tooLarge, uploadPath } from "@/lib/platform/http/body-limits"
 import { overloaded } from "@/lib/platform/postgres/load-shedding"
 import { clientAddress, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"

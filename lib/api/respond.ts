@@ -1,6 +1,7 @@
 import { STATUS_CODES, validateHeaderValue } from "node:http"
 import { FastResponse } from "srvx/node"
-import { isOfApi, recordRequest } from "@/lib/platform/http/access-log"
+import { recordRequest } from "@/lib/platform/http/access-log"
+import { isOfApi } from "@/lib/platform/http/api-path"
 import { transportSecurity } from "@/lib/platform/http/https"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { TooManyWaiting } from "@/lib/platform/queues/turns"

@@ -1,6 +1,7 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { isOfApi, recordWhenClosed } from "@/lib/platform/http/access-log"
+import { recordWhenClosed } from "@/lib/platform/http/access-log"
+import { isOfApi } from "@/lib/platform/http/api-path"
 import { prepareDocument } from "@/lib/platform/http/documents"
 import { keepResponse, refuseUnreadable } from "@/lib/platform/http/responses"
 import { forwardedHeader, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { env } from "@/lib/env"
-import { isOfApi } from "@/lib/platform/http/access-log"
+import { isOfApi } from "@/lib/platform/http/api-path"
 import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
 import { singleton } from "@/lib/singleton"
 

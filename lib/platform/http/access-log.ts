@@ -34,10 +34,6 @@ export function recordRequest({ ms, ...entry }: AccessLogEntry): void {
   log().info({ ...entry, ...proof, ms: Math.round(ms * 10) / 10 }, "request")
 }
 
-export function isOfApi(path: string): boolean {
-  return /^\/(api\/(?!auth\/)|mcp\/)/.test(path)
-}
-
 function routeOfPage(path: string): string {
   if (path.startsWith("/_next/")) return "file"
   return unlogged.has(path) ? path : "page"

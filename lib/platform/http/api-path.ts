@@ -1,0 +1,3 @@
+export function isOfApi(path: string): boolean {
+  return /^\/(api\/(?!auth\/)|mcp\/)/.test(path)
+}
