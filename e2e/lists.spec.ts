@@ -365,8 +365,8 @@ for (const [width, size] of sampled(Object.entries({ desktop: wide, phone: narro
     await page.getByRole("row").nth(1).locator("time").first().click()
     await expect(page).toHaveURL(account)
     await page.goto("/admin/requests")
-    await page.getByRole("row").nth(1).locator("[data-label=Key] a").click()
-    await expect(page).toHaveURL(/\/admin\/requests\?keyId=/)
+    await page.getByRole("row").nth(1).locator("[data-label=Account] a").click()
+    await expect(page).toHaveURL(account)
   })
 }
 

@@ -88,7 +88,13 @@ test("functions with the rights of the owner look names up in fixed schemas, and
      FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace ORDER BY proname`,
   )
   const fixed = { settings: expect.arrayContaining(["search_path=public, pg_temp"]), everyone: false }
-  const names = ["add_request_log_day", "drop_request_log_day", "erase_request_messages", "seal_audit_day"]
+  const names = [
+    "add_request_log_day",
+    "drop_request_log_day",
+    "erase_request_messages",
+    "seal_audit_day",
+    "sum_key_requests",
+  ]
   expect(rows).toEqual(names.map((name) => ({ name, ...fixed })))
 })
 
