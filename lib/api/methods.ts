@@ -28,8 +28,8 @@ export const nothing = eachMethod((method) => async (request: Request) => {
   return method === "HEAD" ? withoutBody(response) : response
 })
 
-/** Paths of an API have lower-case words. A secret can have slashes. */
-const pathSegment = /^(?:v\d{1,2}|(?:[a-z]{1,16}[-_.]?){0,3})$/
+/** Paths of an API have short lower-case words. A secret can have slashes. */
+const pathSegment = /^(?:|v\d{1,2}|[a-z]{1,16}(?:[-_.][a-z]{1,16}){0,2})$/
 
 async function refusePath(request: Request, url: URL, draft: Draft): Promise<never> {
   await identifyIfWithKey(request, url, draft)

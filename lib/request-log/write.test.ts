@@ -174,6 +174,7 @@ test("the message of an error is kept without what its client sent, except names
 test.each([
   ["/api/v1/wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "/api/v1/(not kept)/(not kept)/(not kept)"],
   ["/api/v1/a1b2c3d4e5/f6a7b8c9d0", "/api/v1/(not kept)/(not kept)"],
+  ["/api/v1/correcthorsebatterystaple", "/api/v1/(not kept)"],
   ["/api/v1/me/run-intent/x.csv", "/api/v1/me/run-intent/x.csv"],
 ])("of the unknown path %s, only lower-case words are kept", async (path, kept) => {
   const { key, send } = await caller("user")
