@@ -20,18 +20,18 @@ const measures = {
   churnRate: z.number().nullable().describe("Null without active ones at the start"),
   orders: z.int(),
   mrr: money("At the end of the period"),
-  revenue: money("Before refunds"),
-  refunds: money("Refunds made"),
+  revenue: money("By paidAt, before refunds"),
+  refunds: money("Each at its own time"),
   creditsGranted: z.int().describe("Granted, purchased or added by adjustment"),
   creditsSpent: z.int().describe("Cost of settled runs"),
 }
 
 export const statsRow = z.object({
-  id: z.iso.date().describe("First day of the period"),
+  id: z.iso.date().describe("First day of the period; the outer periods are clipped to the range"),
   createdAt: z
     .date()
     .transform((date) => date.toISOString())
-    .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC" })),
+    .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC; weeks start on Monday" })),
   ...measures,
 })
 
