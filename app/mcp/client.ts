@@ -1,16 +1,25 @@
 import type { Client } from "@/app/api/v1/clients"
+import { endpoints } from "@/app/api/v1/endpoints"
 import { env } from "@/lib/env"
 import { keyPlaceholder } from "@/lib/keys/choices"
 import { product } from "@/lib/product"
 import type { Surface } from "@/lib/surfaces"
 
-const tools: Record<Surface, string> = {
+const readers: Record<Surface, string> = {
   admin:
     "`describe_data` has the fields and definitions, `query_metrics` counts and adds up, and `read_rows` reads single rows.",
-  user: "`get_account` and `read_rows` read the account. `create_run_intent` checks a call and states its price; `run` makes it and charges it once.",
+  user: "`get_account` and `read_rows` read the account.",
 }
 
-export function clientOf(surface: Surface): Client {
+/** Endpoints that are tools can be removed with their module. */
+async function describeTools(surface: Surface): Promise<string> {
+  const writers = (await endpoints()).flatMap((endpoint) =>
+    endpoint.surface === surface && endpoint.tool ? [`\`${endpoint.tool.name}\`: ${endpoint.summary}.`] : [],
+  )
+  return [readers[surface], ...writers].join(" ")
+}
+
+export async function clientOf(surface: Surface): Promise<Client> {
   const path = `/mcp/${surface === "admin" ? "admin" : "me"}`
   const url = env().BASE_URL + path
   return {
@@ -19,7 +28,7 @@ export function clientOf(surface: Surface): Client {
       id: "mcp",
       title: "Model Context Protocol (MCP)",
       text: [
-        `Agents can call \`${url}\` with a key of this API, in the header \`Authorization\` or \`x-api-key\`. ${tools[surface]} Permissions, limits and the request log are the same. Each message counts as a request.`,
+        `Agents can call \`${url}\` with a key of this API, in the header \`Authorization\` or \`x-api-key\`. ${await describeTools(surface)} Permissions, limits and the request log are the same. Each message counts as a request.`,
         "A refused call is a result with `isError`, and the envelope of the API as its text; a missing key and too many requests are a 401 and a 429. The request log has the status that the API would have sent. One message per request; there are no sessions and no OAuth. Clients that can send no header, such as ChatGPT, cannot use it.",
       ],
       words: "mcp model context protocol agent claude cursor codex vs code connector tools skill",

@@ -13,9 +13,9 @@ export type Client = {
   test: Readonly<Record<string, unknown>>
 }
 
-const files = import.meta.glob<{ clientOf: (surface: Surface) => Client }>("../../*/client.ts")
+const files = import.meta.glob<{ clientOf: (surface: Surface) => Promise<Client> }>("../../*/client.ts")
 
 export async function clientsOf(surface: Surface): Promise<Client[]> {
   const modules = await Promise.all(Object.values(files).map((load) => load()))
-  return modules.map(({ clientOf }) => clientOf(surface))
+  return Promise.all(modules.map(({ clientOf }) => clientOf(surface)))
 }
