@@ -9,6 +9,7 @@ import type { Surface } from "@/lib/surfaces"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
 import { sampled } from "@/tests/support/sample"
 import { POST as admin } from "./admin/route"
+import { clientOf } from "./client"
 import { POST as me } from "./me/route"
 
 // The tools, called through the routes of the build's sources. http.test.ts calls a server with the client of the SDK.
@@ -244,6 +245,13 @@ test("tools that read say so, and the ones that write are not marked as reading"
   expect(reading.map(({ name }) => name)).toEqual([
     ...["describe_data", "query_metrics", "read_rows", "get_account", "read_rows"],
   ])
+})
+
+test.each(["admin", "user"] as const)("the documents of the %s API name its tools and no others", async (surface) => {
+  const { tools } = await caller(surface)
+  const { section } = await clientOf(surface)
+  const named = section.text.join(" ").match(/`[a-z_]+`/g)
+  expect(named).toEqual((await tools()).map(({ name }) => `\`${name}\``))
 })
 
 test("several messages in one request are refused, and so is a page of another site", async () => {
