@@ -32,7 +32,7 @@ test.each([
   ["never", "the old key was never used"],
   ["successor_unused", "last used 2 hours ago; the new key was not used since"],
   ["recent", "last used 2 hours ago"],
-  ["no_longer", "last used 2 hours ago; the old key is no longer used"],
+  ["no_longer", "last used 2 hours ago; no longer used"],
 ] as const)("a replaced key whose use is %s: %s", (use, expected) => {
   const now = new Date("2026-06-15T12:00:00Z")
   const lastUsedAt = use === "never" ? null : new Date("2026-06-15T10:00:00Z")

@@ -47,7 +47,7 @@ export function predecessorInWords({ lastUsedAt, use }: Predecessor, now: Date):
   if (!lastUsedAt) return "the old key was never used"
   const used = `last used ${relativeTime(lastUsedAt, now)}`
   if (use === "successor_unused") return `${used}; the new key was not used since`
-  return use === "no_longer" ? `${used}; the old key is no longer used` : used
+  return use === "no_longer" ? `${used}; no longer used` : used
 }
 
 export function revocationInWords({
