@@ -15,7 +15,7 @@ import { readJson, validated } from "./body"
 import { type PreparedCall, type Routes, routes } from "./endpoint"
 import { runEnvelope, runIdOf } from "./envelope"
 import { type ErrorCode, refuseAs } from "./errors"
-import { readIdempotencyKey } from "./idempotency-key"
+import { idempotencyKeyHeader, readIdempotencyKey } from "./idempotency-key"
 import { ownObject } from "./object"
 import { parseParameters } from "./query"
 import { type Draft, setAll } from "./respond"
@@ -116,7 +116,7 @@ export function userMetered<
         }
         const isCharge = outcome.ok ? !outcome.replayed : outcome.reason === "insufficient"
         if (isCharge) noticeLater(caller.owner.id, maxCost)
-        if (!outcome.ok) return refuseRun(outcome, amount)
+        if (!outcome.ok) return refuseRun(outcome, amount, promised ? "run intent" : idempotencyKeyHeader)
         draft.credits = outcome.charged
         return outcome.replayed ? replay(draft, outcome.body) : outcome.body
       },
@@ -171,7 +171,7 @@ function settledRun(maxCost: number, result: z.ZodType) {
   })
 }
 
-function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number): never {
+function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number, repeated: string): never {
   switch (outcome.reason) {
     case "insufficient":
       return refuseAs(
@@ -183,12 +183,12 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
     case "mismatch":
       return refuseAs(
         "idempotency_mismatch",
-        said`This Idempotency-Key was already used with a different body. Send a new key.`,
+        said`This ${ours(repeated)} was already used with a different body. Use a new one.`,
       )
     case "in_progress":
       return refuseAs(
         "idempotency_in_progress",
-        said`The call with this Idempotency-Key is still running. Try again to get its response.`,
+        said`The call with this ${ours(repeated)} is still running. Try again to get its response.`,
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
     case "key_changed":

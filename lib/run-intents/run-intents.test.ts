@@ -179,7 +179,10 @@ test("an intent whose id was used for another body cannot be run", async () => {
   const { id, secret } = await customer()
   const intent = await intentOf(secret)
   await send(endpoint.POST, path, secret, { credits: 4 }, { "idempotency-key": intent })
-  expect(await running(secret, intent)).toMatchObject({ status: 422, body: refusal("idempotency_mismatch") })
+  expect(await running(secret, intent)).toMatchObject({
+    status: 422,
+    body: refusal("idempotency_mismatch", expect.stringContaining("This run intent was")),
+  })
   await expire(intent)
   expect(await running(secret, intent)).toMatchObject({ status: 400, body: expired })
   expect(await entriesOf(id)).toEqual(["reserve -10", "settle 6"])
@@ -344,7 +347,10 @@ test.each(["in time", "too late"])("after a kill during the work, a retry %s is 
   const fingerprint = fingerprintOf(path, { credits: 3 })
   expect((await reserve({ owner: id, keyId, idempotencyKey: intent, fingerprint, amount: 3 })).ok).toBe(true)
   if (when === "too late") await expire(intent)
-  expect(await running(secret, intent)).toMatchObject({ status: 409, body: refusal("idempotency_in_progress") })
+  expect(await running(secret, intent)).toMatchObject({
+    status: 409,
+    body: refusal("idempotency_in_progress", expect.stringContaining("with this run intent")),
+  })
   await expireRun(intent)
   if (when === "too late") await sweep()
   const responses = [await running(secret, intent), await running(secret, intent)]

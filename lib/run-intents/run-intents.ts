@@ -72,7 +72,7 @@ export async function runIntent(call: Call, endpoints: readonly MeteredEndpoint[
   }
   const { expired, body, running } = intent
   if ((expired || body === null) && running) {
-    const message = said`The run of this intent is still in progress. Try again to get its response.`
+    const message = said`The call with this run intent is still running. Try again to get its response.`
     return refuseAs("idempotency_in_progress", message, { "Retry-After": "2" })
   }
   if (expired || body === null) {

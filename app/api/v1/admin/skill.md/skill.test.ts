@@ -7,6 +7,7 @@ import { anyPrefix } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
 import { ownerPool } from "@/tests/support/owner"
 import { endpoints } from "../../endpoints"
+import { GET as getUserSkill } from "../../me/skill.md/route"
 import { GET } from "./route"
 
 const year = new Date().getUTCFullYear()
@@ -159,18 +160,26 @@ test("the front matter is valid for an Agent Skill", () => {
   expect(description).not.toMatch(/[<>]/)
 })
 
-test("the document is public, cacheable, short, and names every admin endpoint, permission and field", async () => {
+test.each(["admin", "user"] as const)(
+  "an agent reads the document of the %s API within its budget",
+  async (surface) => {
+    const documents = { admin: skill, user: await (await getUserSkill(new Request("http://localhost:3000/"))).text() }
+    const document = documents[surface]
+    const budget = 2_400 + 200 * table.filter((endpoint) => endpoint.surface === surface).length
+    const sections = document.split(/^(?=#{2,3} )/m).sort((one, other) => countTokens(other) - countTokens(one))
+    const longest = sections.slice(0, 3).map((section) => `${section.split("\n")[0]} (${countTokens(section)} tokens)`)
+    const remedy = `Shorten descriptions; the longest sections are ${longest.join(", ")}.`
+    expect(countTokens(document), remedy).toBeLessThanOrEqual(budget)
+  },
+)
+
+test("the document is public, cacheable, and names every admin endpoint, permission and field", async () => {
   const response = await GET(new Request("http://localhost:3000/api/v1/admin/skill.md"))
   expect([response.status, response.headers.get("content-type"), response.headers.get("cache-control")]).toEqual([
     200,
     "text/markdown; charset=utf-8",
     "public, max-age=300",
   ])
-  const budget = 2_400 + 200 * table.filter(({ surface }) => surface === "admin").length
-  const sections = skill.split(/^(?=#{2,3} )/m).sort((one, other) => countTokens(other) - countTokens(one))
-  const longest = sections.slice(0, 3).map((section) => `${section.split("\n")[0]} (${countTokens(section)} tokens)`)
-  const remedy = `Shorten descriptions; the longest sections are ${longest.join(", ")}.`
-  expect(countTokens(skill), `An agent reads the document whole. ${remedy}`).toBeLessThanOrEqual(budget)
   expect(skill.indexOf("## Metrics")).toBeLessThan(skill.indexOf("## Conventions"))
   for (const { family } of table.flatMap(({ families = [] }) => families)) {
     for (const [name, { unit, definition }] of Object.entries(family.measures)) {
