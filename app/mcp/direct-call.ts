@@ -7,8 +7,8 @@ import type { Arguments } from "./tool"
 
 export type DirectCall = { id: string | number; name: string; given: Arguments; isModern: boolean }
 
-const modernVersion = "2026-07-28"
-const meta = (name: string) => `io.modelcontextprotocol/${name}`
+export const modernVersion = "2026-07-28"
+export const meta = (name: string) => `io.modelcontextprotocol/${name}`
 
 export function directCallOf(headers: Headers, message: unknown): DirectCall | undefined {
   if (!hasOnly(message, ["jsonrpc", "id", "method", "params"])) return undefined

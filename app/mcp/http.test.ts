@@ -207,7 +207,12 @@ describe.each(listeners)("served by %s", (listener) => {
     expect([opened.status, opened.body.result.protocolVersion]).toEqual([200, "2025-11-25"])
     expect(opened.headers.get("content-type")).toBe("application/json")
     expect(opened.headers.get("mcp-session-id")).toBeNull()
-    expect((await post(paths.user, secret, list, { "mcp-protocol-version": "2024-01-01" })).status).toBe(200)
+    for (const unknown of ["2024-01-01", "2031-01-01", "later"]) {
+      for (const method of ["tools/list", "tools/call"]) {
+        const message = { ...list, method, params: { name: "get_account" } }
+        expect((await post(paths.user, secret, message, { "mcp-protocol-version": unknown })).status).toBe(200)
+      }
+    }
     const listen = {
       ...list,
       method: "subscriptions/listen",

@@ -15,6 +15,7 @@ import { said } from "@/lib/api/said"
 import { env } from "@/lib/env"
 import { matchesBaseUrl } from "@/lib/platform/http/base-url"
 import type { Surface } from "@/lib/surfaces"
+import { meta, modernVersion } from "./direct-call"
 import { callDirectly, createServer } from "./server"
 import { type Session, startSession } from "./session"
 
@@ -52,13 +53,15 @@ function refuseForeignOrigin(headers: Headers): void {
 
 async function serve(given: Headers, message: unknown, session: Session): Promise<Response> {
   const request = messageRequest(given)
-  const { method } = Object(message)
+  const { method, params } = Object(message)
+  const version = request.headers.get(versionHeader) ?? modernVersion
+  const isKnown = version === modernVersion || SUPPORTED_PROTOCOL_VERSIONS.includes(version)
+  // Since 2026-07-28, a message has its version, too, and the refusal of an unknown one names the supported ones.
+  if (!isKnown && (method === "initialize" || !isVersioned(params))) request.headers.delete(versionHeader)
   if (!(await isLegacyRequest(request, message))) {
     const authInfo = { token: "", clientId: "", scopes: [], extra: { session, method } }
     return modern.fetch(request, { authInfo, parsedBody: message })
   }
-  const version = request.headers.get(versionHeader)
-  if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) request.headers.delete(versionHeader)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await createServer(session, method).connect(transport)
   // No session and no stream is left to close.
@@ -66,6 +69,10 @@ async function serve(given: Headers, message: unknown, session: Session): Promis
 }
 
 const versionHeader = "mcp-protocol-version"
+
+function isVersioned(params: unknown): boolean {
+  return Object.hasOwn(Object(Object(params)._meta), meta("protocolVersion"))
+}
 
 /** Without the key. Both types of response are accepted, because the older protocol requires it, and gets JSON. */
 function messageRequest(given: Headers): Request {
