@@ -13,7 +13,7 @@ export const meta = (name: string) => `io.modelcontextprotocol/${name}`
 export function directCallOf(headers: Headers, message: unknown): DirectCall | undefined {
   if (!hasOnly(message, ["jsonrpc", "id", "method", "params"])) return undefined
   const { jsonrpc, id, method, params } = message
-  if (jsonrpc !== "2.0" || method !== "tools/call" || !(typeof id === "string" || Number.isInteger(id)))
+  if (jsonrpc !== "2.0" || method !== "tools/call" || !(typeof id === "string" || Number.isSafeInteger(id)))
     return undefined
   if (!hasOnly(params, ["name", "arguments", "_meta"])) return undefined
   const { name, arguments: given = {}, _meta: envelope } = params

@@ -265,6 +265,16 @@ test("several messages in one request are refused, and so is a page of another s
   expect((await send(list, { origin: "http://localhost:3000" })).status).toBe(200)
 })
 
+test.each(["1e300", "9007199254740993", "1.5", "null"])(
+  "an id of %s cannot be repeated exactly, and is refused",
+  async (id) => {
+    const { headers } = await caller("user")
+    const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"get_account"}}`
+    const response = await me(new Request("http://localhost:3000/mcp/me", { method: "POST", headers, body }))
+    expect([response.status, (await response.json()).error.code]).toEqual([400, -32600])
+  },
+)
+
 describe.each(["2025", "2026"])("a call in the protocol of %s", (year) => {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
