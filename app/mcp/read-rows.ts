@@ -11,7 +11,7 @@ const limits = { max: 100, default: 20 }
 /** Parameters of some lists that are arguments of their own. */
 const own = ["q", "sort"]
 
-const pageArguments = [...Object.keys(sharedParameters).filter((name) => name !== "offset"), ...own]
+const pageArguments = Object.keys(sharedParameters).filter((name) => name !== "offset")
 
 export function listsOf({ endpoints }: Session): ServedEndpoint[] {
   return endpoints.filter(({ shape }) => shape === "list")
@@ -19,6 +19,10 @@ export function listsOf({ endpoints }: Session): ServedEndpoint[] {
 
 export function filtersOf({ filters }: ServedEndpoint): string[] {
   return Object.keys(filters).filter((name) => !own.includes(name))
+}
+
+function argumentsOf({ filters }: ServedEndpoint): string[] {
+  return [...pageArguments, ...own.filter((name) => Object.hasOwn(filters, name)), "filters"]
 }
 
 export function readRows(session: Session, description: string): Tool | undefined {
@@ -49,8 +53,8 @@ export function readRows(session: Session, description: string): Tool | undefine
       const list = lists[names.indexOf(String(dataset))]
       if (!list) return refuseAs("bad_request", said`dataset must be one of ${ours(names.join(", "))}.`)
       labelCall(session, "read_rows", datasetOf(list))
-      const query = { limit: String(limits.default), ...queryOf(given, pageArguments) }
-      if (Number(query.limit) > limits.max) {
+      const query = { limit: String(limits.default), ...queryOf(given, argumentsOf(list)) }
+      if (!/^[1-9]\d*$/.test(query.limit) || Number(query.limit) > limits.max) {
         refuseAs("bad_request", said`limit must be an integer from 1 to ${limits.max}.`)
       }
       return send(session, list, { query: { ...query, ...queryOf(filters ?? {}, filtersOf(list), "filter") } })
