@@ -15,7 +15,7 @@ import { statsInterval } from "@/lib/metrics/periods"
 import type { Permission } from "@/lib/permissions"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
-import { filtersOf, listsOf, readRows } from "./read-rows"
+import { listsOf, offeredFiltersOf, readRows } from "./read-rows"
 import { type Session, send } from "./session"
 import { datasetOf, queryOf, reading, type Tool, type Tools } from "./tool"
 
@@ -133,14 +133,14 @@ function describeData(session: Session): Tool {
       const { data } = key ? JSON.parse(await send(session, key)) : {}
       return JSON.stringify({
         key: data,
-        datasets: chosen.map((list) => describeList(list, dataset !== undefined)),
+        datasets: chosen.map((list) => describeList(session, list, dataset !== undefined)),
         metrics: families.map(({ family }) => ({ family: family.name, ...linesOf(describeFamily(family)) })),
       })
     },
   }
 }
 
-function describeList(list: ServedEndpoint, isWhole: boolean) {
+function describeList(session: Session, list: ServedEndpoint, isWhole: boolean) {
   const { data, meta, filters, summary } = list
   const about = { dataset: datasetOf(list), summary }
   if (!isWhole)
@@ -154,7 +154,7 @@ function describeList(list: ServedEndpoint, isWhole: boolean) {
     ...about,
     fields: linesOf(describeFields(data)),
     meta: linesOf(describeFields(meta)),
-    filters: linesOf(describeParameters(filters).filter(({ name }) => filtersOf(list).includes(name))),
+    filters: linesOf(describeParameters(filters).filter(({ name }) => offeredFiltersOf(session, list).includes(name))),
   }
 }
 

@@ -109,6 +109,19 @@ describe("a key sees only the datasets, measures and dimensions that it may read
     })
   })
 
+  test("a filter that needs a further permission is offered only with it, and refused by the endpoint without it", async () => {
+    const { tools, call } = await caller("admin", { scopes: ["users.read"] })
+    const { properties } = (await tools()).find(({ name }) => name === "read_rows")?.inputSchema ?? expect.fail()
+    expect(properties.filters).toMatchObject({ description: expect.not.stringContaining("planId") })
+    const described = (await call("describe_data", { dataset: "users" })).structuredContent.datasets[0].filters
+    expect(Object.keys(described)).toEqual(["id", "status", "role", "email"])
+    const { structuredContent } = await call("read_rows", { dataset: "users", filters: { planId: "pro" } })
+    expect(structuredContent.error.code).toBe("missing_scope")
+    const whole = await caller("admin", { scopes: ["users.read", "billing.read"] })
+    const { datasets } = (await whole.call("describe_data", { dataset: "users" })).structuredContent
+    expect(Object.keys(datasets[0].filters)).toEqual(["id", "status", "role", "email", "planId", "subscription"])
+  })
+
   test("a customer's key without the scope to run has no tool that runs", async () => {
     const { tools } = await caller("user", { scopes: ["read"] })
     expect((await tools()).map(({ name }) => name)).toEqual(["get_account", "read_rows"])

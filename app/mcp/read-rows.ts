@@ -1,7 +1,10 @@
 import type { ServedEndpoint } from "@/app/api/v1/endpoints"
+import { permits } from "@/lib/api/authenticate"
 import { refuseAs } from "@/lib/api/errors"
+import { isAdminList } from "@/lib/api/lists"
 import { sharedParameters } from "@/lib/api/parameters"
 import { ours, said } from "@/lib/api/said"
+import type { Permission } from "@/lib/permissions"
 import { labelCall, type Session, send } from "./session"
 import { datasetOf, queryOf, reading, type Tool } from "./tool"
 
@@ -17,8 +20,15 @@ export function listsOf({ endpoints }: Session): ServedEndpoint[] {
   return endpoints.filter(({ shape }) => shape === "list")
 }
 
-export function filtersOf({ filters }: ServedEndpoint): string[] {
+function filtersOf({ filters }: ServedEndpoint): string[] {
   return Object.keys(filters).filter((name) => !own.includes(name))
+}
+
+/** Without the ones that the key may not use, whose refusal names the permission. */
+export function offeredFiltersOf({ call }: Session, list: ServedEndpoint): string[] {
+  const needed = isAdminList(list) ? list.filterPermissions : {}
+  const may = (permission: Permission | undefined) => permits(call.caller, { permission, scope: permission })
+  return filtersOf(list).filter((name) => may(needed[name]))
 }
 
 function argumentsOf({ filters }: ServedEndpoint): string[] {
@@ -31,7 +41,7 @@ export function readRows(session: Session, description: string): Tool | undefine
   const names = lists.map(datasetOf)
   const has = (name: string) => lists.filter(({ filters }) => Object.hasOwn(filters, name)).map(datasetOf)
   const filtersOfAll = () =>
-    lists.map((list) => `${datasetOf(list)}: ${filtersOf(list).join(", ") || "none"}`).join("; ")
+    lists.map((list) => `${datasetOf(list)}: ${offeredFiltersOf(session, list).join(", ") || "none"}`).join("; ")
   const text = (description?: string) => ({ type: "string", ...(description && { description }) })
   return {
     description,
