@@ -115,9 +115,17 @@ function describeData(session: Session): Tool {
     description:
       "The key's scopes and limits, the datasets with their fields, and the measures with their definitions.",
     annotations: reading,
-    properties: () => ({
-      dataset: { type: "string", enum: names, description: "Describes only this one, with each field and filter" },
-    }),
+    // Some models refuse tools with an empty enum.
+    properties: (): Record<string, JsonSchema> =>
+      names.length === 0
+        ? {}
+        : {
+            dataset: {
+              type: "string",
+              enum: names,
+              description: "Describes only this one, with each field and filter",
+            },
+          },
     call: async (given) => {
       const { dataset } = queryOf(given, ["dataset"])
       const chosen = dataset === undefined ? lists : lists.filter((list) => datasetOf(list) === dataset)

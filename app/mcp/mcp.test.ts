@@ -122,6 +122,13 @@ describe("a key sees only the datasets, measures and dimensions that it may read
     expect(Object.keys(datasets[0].filters)).toEqual(["id", "status", "role", "email", "planId", "subscription"])
   })
 
+  test("a key that may read nothing has one tool, without an enum of no values", async () => {
+    const { tools, call } = await caller("admin", { role: "member" })
+    expect(await tools()).toMatchObject([{ name: "describe_data", inputSchema: { properties: {} } }])
+    expect(JSON.stringify(await tools())).not.toContain("enum")
+    expect((await call("describe_data")).structuredContent).toMatchObject({ key: { scopes: [] }, datasets: [] })
+  })
+
   test("a customer's key without the scope to run has no tool that runs", async () => {
     const { tools } = await caller("user", { scopes: ["read"] })
     expect((await tools()).map(({ name }) => name)).toEqual(["get_account", "read_rows"])
