@@ -2,7 +2,8 @@ import { createHash } from "node:crypto"
 import { encode } from "gpt-tokenizer/encoding/o200k_base"
 import { describe, expect, test, vi } from "vitest"
 import { GET as index } from "@/app/.well-known/agent-skills/index.json/route"
-import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
+import { endpoints, meteredEndpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
+import { exampleBody } from "@/lib/api/documents/document"
 import type { Scope } from "@/lib/keys/scopes"
 import { log } from "@/lib/platform/telemetry/log"
 import type { Surface } from "@/lib/surfaces"
@@ -227,6 +228,10 @@ describe("a wrong call is a result that says what is accepted", () => {
   test("an argument of null is left out", async () => {
     const { call } = await caller("admin")
     expect((await call("read_rows", { dataset: "orders", q: null, filters: null })).isError).toBeUndefined()
+    const { tools, call: callAsUser } = await caller("user")
+    if (!(await tools()).some(({ name }) => name === "create_run_intent")) return
+    const body = exampleBody((await meteredEndpoints())[0] ?? expect.fail())
+    expect((await callAsUser("create_run_intent", { body, call: null })).isError).toBeUndefined()
   })
 
   test("a tool that does not exist is an error of the protocol", async () => {

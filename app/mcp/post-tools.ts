@@ -1,7 +1,7 @@
 import type { ServedEndpoint } from "@/app/api/v1/endpoints"
 import { exampleBody, type JsonSchema, jsonSchemaOf } from "@/lib/api/documents/document"
 import { type Session, send } from "./session"
-import type { Tool, Tools } from "./tool"
+import { sentOf, type Tool, type Tools } from "./tool"
 
 type Row = NonNullable<ServedEndpoint["tool"]>
 
@@ -22,7 +22,7 @@ function toolOf(session: Session, endpoint: ServedEndpoint, { spends, isIdempote
     annotations: { readOnlyHint: false, destructiveHint: spends, idempotentHint: isIdempotent, openWorldHint: false },
     properties: () => ({ ...properties, ...(ofMetered && { body: metered() }) }),
     required: ofMetered ? [...new Set([...required, "body"])] : required,
-    call: (given) => send(session, endpoint, { body: given }),
+    call: (given) => send(session, endpoint, { body: Object.fromEntries(sentOf(given)) }),
   }
 }
 

@@ -35,10 +35,8 @@ export function queryOf(
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     return refuseAs("bad_request", said`${`${kind}s`} must be an object.`)
   }
-  // Models send null for an argument that they leave out.
-  const sent = Object.entries(given).filter(([, value]) => value !== null)
   return Object.fromEntries(
-    sent.map(([name, value]) => {
+    sentOf(given).map(([name, value]) => {
       if (!accepted.includes(name)) {
         const names = accepted.length > 0 ? `Accepted: ${accepted.join(", ")}.` : "None are accepted."
         return refuseAs("bad_request", said`Unknown ${kind} ${quoted(name)}. ${ours(names)}`)
@@ -50,6 +48,11 @@ export function queryOf(
       return [name, values.join(",")]
     }),
   )
+}
+
+/** Models send null for an argument that they leave out. */
+export function sentOf(given: object): [string, unknown][] {
+  return Object.entries(given).filter(([, value]) => value !== null)
 }
 
 function isPlainValue(value: unknown): boolean {
