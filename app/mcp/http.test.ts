@@ -170,17 +170,21 @@ describe.each(listeners)("served by %s", (listener) => {
     await call({ name: "read_rows", arguments: { dataset: "orders", limit: 5, filters: {} } })
     await call({ name: "read_rows", arguments: { dataset: "credits", filters: { kind: "a secret text" } } })
     await call({ name: "a secret text", arguments: {} })
+    await call({ name: 5 })
+    await post(paths.user, secret, { ...list, method: "prompts/list" })
     await post(paths.user, secret, list)
     const read = async () => {
       const text = `SELECT route, status, code, rows, parameters, message FROM key_requests WHERE key_id = $1 ORDER BY created_at, id`
       return (await pool().query(text, [key.id])).rows
     }
-    await expect.poll(read).toHaveLength(4)
+    await expect.poll(read).toHaveLength(6)
     const rows = (await read()).toSorted(
       (one, other) => one.route.localeCompare(other.route) || one.status - other.status,
     )
     expect(rows).toMatchObject([
       { route: "/mcp/me", status: 200, code: null, rows: 0, parameters: [] },
+      { route: "/mcp/me", status: 400, code: "bad_request", rows: 0 },
+      { route: "/mcp/me", status: 404, code: "not_found", rows: 0 },
       { route: "/mcp/me", status: 404, code: "not_found", rows: 0 },
       { route: "/mcp/me read_rows credits", status: 400, code: "bad_request", rows: 0, parameters: ["limit", "kind"] },
       { route: "/mcp/me read_rows orders", status: 200, code: null, rows: 1, parameters: ["limit"] },

@@ -1,6 +1,7 @@
 import {
   createMcpHandler,
   isLegacyRequest,
+  ProtocolErrorCode,
   SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server"
@@ -10,7 +11,7 @@ import { type Routes, routes } from "@/lib/api/endpoint"
 import { refuseAs } from "@/lib/api/errors"
 import { ownObject } from "@/lib/api/object"
 import { parseParameters } from "@/lib/api/query"
-import type { Body } from "@/lib/api/respond"
+import type { Body, Draft } from "@/lib/api/respond"
 import { said } from "@/lib/api/said"
 import { env } from "@/lib/env"
 import { matchesBaseUrl } from "@/lib/platform/http/base-url"
@@ -68,6 +69,14 @@ async function serve(given: Headers, message: unknown, session: Session): Promis
   return transport.handleRequest(request, { parsedBody: message })
 }
 
+/** The older protocol sends errors with the status 200. */
+function loggedOf(status: number, text: string): Pick<Draft, "code" | "callStatus"> {
+  const { error } = text ? JSON.parse(text) : {}
+  if (!error) return {}
+  const isMissing = status === 404 || error.code === ProtocolErrorCode.MethodNotFound
+  return isMissing ? { code: "not_found", callStatus: 404 } : { code: "bad_request", callStatus: 400 }
+}
+
 const versionHeader = "mcp-protocol-version"
 
 function isVersioned(params: unknown): boolean {
@@ -97,6 +106,7 @@ async function bodyOf(response: Response | string, { call, refusal }: Session): 
   if (typeof response === "string") return response
   const { draft } = call
   draft.status = response.status
-  if (response.status >= 400) draft.code = response.status === 404 ? "not_found" : "bad_request"
-  return (await response.text()) || null
+  const text = await response.text()
+  if (!draft.code) Object.assign(draft, loggedOf(response.status, text))
+  return text || null
 }
