@@ -156,6 +156,7 @@ describe.each(listeners)("served by %s", (listener) => {
     "/.well-known/oauth-authorization-server",
     "/.well-known/openid-configuration",
     "/mcp/admin/.well-known/openid-configuration",
+    "/mcp",
     "/mcp/other",
   ])("%s is a 404 in JSON, so that no client looks for OAuth", async (path) => {
     const { status, headers, text } = await ask(api, { path, headers: { "x-forwarded-for": anotherAddress() } })

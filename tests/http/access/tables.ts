@@ -57,7 +57,7 @@ export const routes: Record<
   "/.well-known/agent-skills/index.json": "everyone",
   "/.well-known/security.txt": "everyone",
   "/.well-known/[...path]": "no caller",
-  "/mcp/[...path]": "no caller",
+  "/mcp/[[...path]]": "no caller",
   "/mcp/admin": "admin key",
   "/mcp/me": "user key",
   "/apple-icon": "everyone",
