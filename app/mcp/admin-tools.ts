@@ -88,7 +88,7 @@ function queryMetrics(session: Session): Tool | undefined {
     }),
     call: async ({ filters, ...given }) =>
       send(session, endpoint, {
-        query: { ...queryOf(given, parameters), ...queryOf(filters ?? {}, dimensions, "filter") },
+        query: { ...queryOf(given, [...parameters, "filters"]), ...queryOf(filters ?? {}, dimensions, "filter") },
       }),
   }
 }

@@ -215,6 +215,7 @@ describe("a wrong call is a result that says what is accepted", () => {
     ["query_metrics", { measure: ["signups", "gross"], ...range }, /one or more measures of one family/],
     ["query_metrics", { measure: ["signups"], filters: { color: "red" }, ...range }, /^Unknown filter "color"/],
     ["query_metrics", { measure: ["signups"], filters: { since: "2020-01-01" }, ...range }, /^Unknown filter "since"/],
+    ["query_metrics", { measure: ["orders"], status: "paid", ...range }, /^Unknown argument "status"\. .*, filters\.$/],
     ["describe_data", { dataset: "planets" }, /^dataset must be one of /],
     ["describe_data", { table: "users" }, /^Unknown argument "table"\. Accepted: dataset\.$/],
   ])("%s %j", async (name, given, message) => {
