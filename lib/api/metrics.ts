@@ -34,7 +34,7 @@ const shared = {
   since: sharedParameters.since.describe(
     `Start of the range, as in lists; 2000-01-01 for the beginning. By a unit of time, a range has at most ${maxStatsPeriods} periods`,
   ),
-  until: sharedParameters.until.describe("End of the range, inclusive; a date includes that UTC day"),
+  until: sharedParameters.until.describe("End of the range, as in lists"),
   sort: z
     .string()
     .regex(/^[A-Za-z]{1,40}$/, "must be a name")
@@ -123,7 +123,7 @@ async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
   return { rows: sorted(rows, sort, question), total, asOf: found.asOf }
 }
 
-const filter = z.string().regex(/^[\w.:/@+-]{1,254}$/, "must be 1 to 254 letters, digits and . : / @ + _ -")
+const filter = z.string().regex(/^[\w.:/@+-]{1,254}$/, "must be one value: 1 to 254 letters, digits and . : / @ + _ -")
 
 function dimensionNames(families: readonly Family[]): string[] {
   return [...new Set(families.flatMap(({ dimensions }) => Object.keys(dimensions)))]

@@ -112,10 +112,8 @@ function fieldsOf(names: readonly string[], pattern: string) {
       new RegExp(`^(${pattern})(,(${pattern}))*$`),
       `must be names of fields, separated by commas: ${names.join(", ")}`,
     )
-    .transform((text) => [...new Set([...(/\bid\b/.test(text) ? [] : ["id"]), ...text.split(",")])])
-    .describe(
-      "Only these, separated by commas and, in CSV, in this order; id is always included, first unless it is named",
-    )
+    .transform((text) => [...new Set(text.split(","))])
+    .describe("Only these, separated by commas and, in CSV, in this order")
 }
 
 export const sharedParameters = {

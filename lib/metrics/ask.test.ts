@@ -81,7 +81,11 @@ const audited = {
   address: "coalesce(details->>'address', '')",
 }
 
-const balance = { ...account, ...accountState("credit_accounts.user_id") }
+const balance = {
+  status: "(SELECT status FROM users WHERE users.id = user_id)",
+  ...account,
+  ...accountState("credit_accounts.user_id"),
+}
 
 const logged = {
   from: "key_requests",

@@ -242,8 +242,12 @@ function dateOf(time: Date): string {
   return time.toISOString().replace(/T.*/, "").replace(/^\+0/, "")
 }
 
-function refuseDimensions({ question, required }: Reading): never {
+function refuseDimensions({ question, use, fact: { series, rows }, required }: Reading): never {
+  const choices = [isSummable(use) && series, !use.isCumulative && rows].flatMap((from) =>
+    from ? Object.keys(from.dimensions).join(", ") : [],
+  )
+  const asked = [...new Set(required)].join(" and ")
   throw new QuestionError(
-    `${question.measures.join(" and ")} cannot be split and filtered by ${required.join(" and ")} together: leave out one of them.`,
+    `${question.measures.join(" and ")} cannot be split and filtered by ${asked}. Dimensions that go together: ${choices.join("; or ")}.`,
   )
 }

@@ -61,7 +61,7 @@ const state = z.enum(Object.keys(states) as (keyof typeof states)[])
 
 const texts = {
   plan: "Plan of the account's open subscription",
-  subscription: "Whether the account's subscription is open or has ended, or it never had one",
+  subscription: "State of the account's subscription; none if it never had one",
 }
 
 /** Of a list of accounts. */

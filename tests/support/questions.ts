@@ -373,6 +373,13 @@ export function questionsOn(now: Date, { account, key, actor }: Subjects): Busin
       request: `measure=balances&below=100&${ever.range}`,
       sql: "SELECT count(*)::int AS balances FROM credit_accounts WHERE balance < 100",
     },
+    {
+      family: "balances",
+      question: "How many credits do accounts hold that are banned or closed?",
+      request: `measure=balances,credits&by=status&${ever.range}`,
+      sql: `SELECT u.status::text AS status, count(*)::int AS balances, sum(balance)::float8 AS credits
+            FROM credit_accounts JOIN users u ON u.id = user_id GROUP BY 1`,
+    },
   ]
 
   const security: BusinessQuestion[] = [

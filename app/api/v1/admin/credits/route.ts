@@ -57,7 +57,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         unit: "credits",
         sum: "purchased",
         of: "amount",
-        definition: "Credits of orders paid in the period",
+        definition: "Credits of orders paid in the period (kind purchase)",
       },
       adjusted: {
         unit: "credits",

@@ -127,7 +127,10 @@ test.each([
   [`measure=gross&cohort=month&${range}`, "by must be at most 3 dimensions of"],
   [`measure=signups&by=month&sort=role&${range}`, "sort must be one of month, signups."],
   ["measure=accounts&by=role&since=2026-01-01T12:00Z&until=2026-01-02", undefined],
-  [`measure=requests&by=route,key&${range}`, "cannot be split and filtered by route and key together"],
+  [
+    `measure=requests&by=route,key&${range}`,
+    "cannot be split and filtered by route and key. Dimensions that go together: surface, route, status; or key, account, email.",
+  ],
   ["measure=requests&by=route&since=2026-01-01T12:00Z&until=2026-01-02", "whole days (UTC)"],
   ["measure=requests&by=key&since=2026-01-01T12:00Z&until=2026-01-02", "whole days (UTC)"],
   ["measure=signups&by=day&since=2000-01-01&until=2026-01-01", "more than 4000 periods"],

@@ -1,9 +1,10 @@
 import { z } from "zod"
+import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { creditAccountColumns } from "@/lib/credits/balance"
 import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
-import { credits, id, timestamp } from "@/lib/platform/schemas/fields"
+import { credits, id, ids, timestamp } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import {
   subscriptionColumns,
@@ -27,7 +28,7 @@ const balanceRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the credit balances of all accounts",
   permission: "credits.read",
-  filters: { userId: id, below, ...subscriptionFilters },
+  filters: { userId: ids, below, ...subscriptionFilters },
   filterPermissions: { planId: "billing.read", subscription: "billing.read" },
   sorts: ["balance", "spent"],
   row: balanceRow,
@@ -44,6 +45,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         operator: "<",
         isIndexed: true,
       },
+      status: { schema: z.enum(UserStatus), description: "The account's current status" },
       ...subscriptionDimensions,
       ...accountDimensions,
     },
@@ -53,7 +55,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           from: "credit_accounts",
           at: "created_at",
           amount: "balance",
-          dimensions: { below: "balance", ...subscriptionColumns("credit_accounts.user_id"), ...accountColumns },
+          dimensions: {
+            below: "balance",
+            status: "(SELECT u.status FROM users u WHERE u.id = user_id)",
+            ...subscriptionColumns("credit_accounts.user_id"),
+            ...accountColumns,
+          },
         },
       },
     },
