@@ -4,7 +4,7 @@ import { adminList } from "@/lib/api/lists"
 import { creditAccountColumns } from "@/lib/credits/balance"
 import { accountColumns, accountDimensions, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
-import { credits, id, ids, timestamp } from "@/lib/platform/schemas/fields"
+import { credits, id, timestamp } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import {
   subscriptionColumns,
@@ -28,7 +28,7 @@ const balanceRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the credit balances of all accounts",
   permission: "credits.read",
-  filters: { userId: ids, below, ...subscriptionFilters },
+  filters: { userId: id, below, ...subscriptionFilters },
   filterPermissions: { planId: "billing.read", subscription: "billing.read" },
   sorts: ["balance", "spent"],
   row: balanceRow,
