@@ -2,6 +2,7 @@ import { createInterface } from "node:readline"
 import { build, collect, isBuilt, serve, waitForServer } from "./build-and-serve"
 import { stopOnSignal } from "./child"
 import { localAuthSecret, publicNotice, seedWhenEmpty, signIns } from "./demo-data"
+import { startDemoPayments } from "./demo-payments"
 import { type Database, openLocalDatabase, removeLocalData } from "./local-database"
 
 type Options = { port: number; reset: boolean }
@@ -34,7 +35,10 @@ async function run({ port, reset }: Options): Promise<void> {
   }
   const [database] = await Promise.all([openDatabase(), provideBuild()])
   step("Starting the server")
-  const server = serve(port, { DATABASE_URL: database.url, AUTH_SECRET: await localAuthSecret() })
+  const payments = await startDemoPayments(port)
+  running.push(payments)
+  const given = { ...payments.given, DATABASE_URL: database.url, AUTH_SECRET: await localAuthSecret() }
+  const server = serve(port, given)
   running.push(server)
   const output = collect(server)
   const address = `http://localhost:${port}`
@@ -42,7 +46,7 @@ async function run({ port, reset }: Options): Promise<void> {
   const accounts = await signIns(database.ownerUrl)
   step(`Ready in ${Math.round(performance.now() / 1000)} s`)
   console.log(
-    `\n  ${address}\n  ${address}/dev/mailbox has the emails\n\n${accounts}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
+    `\n  ${address}\n  ${address}/dev/mailbox has the emails\n  ${payments.url} stands in for Stripe: no money moves\n\n${accounts}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
   )
   server.process.stderr?.pipe(process.stderr)
   if (server.process.stdout) createInterface(server.process.stdout).on("line", printError)

@@ -1,6 +1,7 @@
 import { startNext } from "./build-and-serve"
 import { stopOnSignal } from "./child"
 import { localAuthSecret, seedWhenEmpty, signIns } from "./demo-data"
+import { startDemoPayments } from "./demo-payments"
 import { openDatabase } from "./local-database"
 import { migrate } from "./migrate"
 
@@ -17,7 +18,14 @@ export async function startDevelopment(port: number): Promise<void> {
     const { applied } = await migrate(database.ownerUrl, database.url)
     if (applied.length > 0) console.log(`· Applied ${applied.join(", ")}`)
   }
+  // A developer's own keys are of Stripe's test mode.
+  const payments = process.env.STRIPE_SECRET_KEY ? undefined : await startDemoPayments(port)
+  if (payments) {
+    running.push(payments)
+    console.log(`· ${payments.url} stands in for Stripe: no money moves`)
+  }
   const next = startNext(["dev", "-p", String(port)], {
+    ...payments?.given,
     DATABASE_URL: database.url,
     AUTH_SECRET: process.env.AUTH_SECRET || (await localAuthSecret()),
     BASE_URL: process.env.BASE_URL || `http://localhost:${port}`,
