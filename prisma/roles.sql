@@ -110,6 +110,14 @@ GRANT SELECT, INSERT, UPDATE ON subscriptions TO :"role"; -- start, and change u
 GRANT SELECT, INSERT, UPDATE ON orders TO :"role"; -- are paid and refunded; locked while their credits are granted
 GRANT SELECT, INSERT, UPDATE ON credit_accounts TO :"role"; -- balances; a check keeps them from falling below zero
 GRANT SELECT, INSERT, UPDATE ON credit_notices TO :"role"; -- queued, taken and sent
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_objects TO :"role"; -- booked; those of payments are erased with their account
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_events TO :"role"; -- booked once, and kept for 90 days
+GRANT SELECT, INSERT, DELETE ON provider_customers TO :"role"; -- known from the first purchase on, and erased with their account
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_requests TO :"role"; -- repeated until they are done, and erased with their account
+GRANT SELECT, INSERT, UPDATE ON provider_reconciliations TO :"role"; -- one row for each provider
+GRANT SELECT, INSERT, UPDATE, DELETE ON checkouts TO :"role"; -- begin and end; deleted after a while, and with their account
+GRANT SELECT, INSERT, UPDATE, DELETE ON top_ups TO :"role"; -- turned on, paused and off
+GRANT SELECT, INSERT, UPDATE, DELETE ON credit_alerts TO :"role"; -- turned on and off, and told
 GRANT SELECT, INSERT, UPDATE ON runs TO :"role"; -- reserve, end, and free their keys
 GRANT SELECT, INSERT, UPDATE, DELETE ON run_intents TO :"role"; -- made, run once or not, and swept
 

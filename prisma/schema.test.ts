@@ -45,6 +45,17 @@ const run = `INSERT INTO runs (id, user_id, fingerprint, reserved, expires_at, s
 
 test.each([
   ["a balance below zero", "UPDATE credit_accounts SET balance = -1 WHERE user_id = $1", "no_overdraft"],
+  ["owed credits below zero", "UPDATE credit_accounts SET owed = -1 WHERE user_id = $1", "credit_accounts_owed"],
+  [
+    "a purchase without its order",
+    "INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES (gen_random_uuid(), $1, 2, 'purchase', 1, 101)",
+    "credit_entries_order_of",
+  ],
+  [
+    "an amount of a request that is no refund",
+    "INSERT INTO provider_requests (id, provider, user_id, action, object_id, amount) VALUES (gen_random_uuid(), 'stripe', $1, 'cancel_now', 'x', 1)",
+    "provider_requests_amount",
+  ],
   [
     "an entry of zero",
     "INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES (gen_random_uuid(), $1, 2, 'grant', 0, 100)",

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import type { Prisma } from "@/generated/prisma/client"
 import type { Scalar } from "@/lib/platform/postgres/page"
+import { pool } from "@/lib/platform/postgres/pool"
 import { credits } from "@/lib/platform/schemas/fields"
 
 export const balanceMeta = z.object({
@@ -38,3 +39,12 @@ export const ownBalance: Record<keyof typeof balanceSql, OwnScalar> = {
 }
 
 export const creditAccountColumns = { id: "user_id", held: balanceSql.held("page.user_id") }
+
+/** The credits that accounts have spent and owe, since their purchase was refunded. */
+export async function owedBy(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await pool().query<{ id: string; owed: string }>(
+    "SELECT user_id AS id, owed FROM credit_accounts WHERE user_id = ANY ($1) AND owed > 0",
+    [userIds],
+  )
+  return new Map(rows.map(({ id, owed }) => [id, Number(owed)]))
+}

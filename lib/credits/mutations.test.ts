@@ -5,7 +5,8 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { type CreditForm, creditForm, deductCredits, grantCredits, maxBalance } from "./mutations"
+import { maxBalance } from "./book"
+import { type CreditForm, creditForm, deductCredits, grantCredits } from "./mutations"
 
 /** No test may leave the ledger inconsistent. */
 afterAll(async () => {

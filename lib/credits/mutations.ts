@@ -6,11 +6,9 @@ import { holds } from "@/lib/permissions"
 import { db } from "@/lib/platform/postgres/prisma"
 import { requestId } from "@/lib/platform/schemas/form-fields"
 import { plainText } from "@/lib/platform/schemas/text"
+import { addEntry } from "./book"
 
 const maxAmount = 1_000_000
-
-/** JSON numbers are exact up to this value. */
-export const maxBalance = Number.MAX_SAFE_INTEGER
 
 const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocaleString("en")}, in digits only.`
 
@@ -32,9 +30,6 @@ export type CreditResult =
   | { ok: false; reason: "insufficient" | "too_much"; balance: number }
   | { ok: false; reason: "not_permitted" | "oneself" | "not_found" | "closed" }
 
-/** The database generates it once it has locked the account's row. */
-export type Booked = { id: string; seq: bigint; balanceAfter: bigint; createdAt: Date }
-
 export function grantCredits(actorId: OwnerId, userId: string, form: CreditForm): Promise<CreditResult> {
   return book({ actorId, userId, kind: "grant", change: form.amount, form })
 }
@@ -43,7 +38,6 @@ export function deductCredits(actorId: OwnerId, userId: string, form: CreditForm
   return book({ actorId, userId, kind: "adjustment", change: -form.amount, form })
 }
 
-/** The update itself checks the balance, because concurrent runs do not lock the account's row in `users`. */
 function book({
   actorId,
   userId,
@@ -72,22 +66,12 @@ function book({
     }
     if (target.status === "closed") return { ok: false, reason: "closed" }
 
-    const [booked] = await transaction.$queryRaw<Booked[]>`
-      WITH account AS (
-        UPDATE credit_accounts
-        SET balance = balance + ${change}::bigint, granted = granted + greatest(${change}::bigint, 0), seq = seq + 1
-        WHERE user_id = ${userId}::uuid AND balance + ${change}::bigint BETWEEN 0 AND ${maxBalance}::bigint
-        RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
-      SELECT balance AS "balanceAfter", seq, made_at AS "createdAt", credit_entry_id(made_at, seq) AS id FROM account`
-    if (!booked) {
+    const balance = await addEntry(transaction, { userId, kind, amount: change, actorId, reason, requestId })
+    if (balance === undefined) {
       const account = await transaction.creditAccount.findUnique({ where: { userId } })
       if (!account) return { ok: false, reason: "not_found" }
       return { ok: false, reason: change < 0 ? "insufficient" : "too_much", balance: Number(account.balance) }
     }
-    const balance = Number(booked.balanceAfter)
-    await transaction.creditEntry.create({
-      data: { ...booked, userId, kind, amount: change, actorId, reason, requestId },
-    })
     await audit(transaction, {
       actorId,
       action: kind === "grant" ? "credits.granted" : "credits.deducted",

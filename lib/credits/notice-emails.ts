@@ -1,6 +1,7 @@
 import { deliversEmails } from "@/lib/platform/email/mailbox"
 import { sendEmail } from "@/lib/platform/email/send"
 import { pool } from "@/lib/platform/postgres/pool"
+import { addingCredits } from "@/lib/top-up"
 import { lastGrant, left, lowPercent } from "./notices"
 import { inCredits } from "./words"
 
@@ -59,7 +60,7 @@ async function send(database: Database, { user_id: id, kind, sent_at, needed }: 
   const [told] = rows
   if (!told) return "nothing"
   const [balance, added] = [inCredits(Number(told.left)), inCredits(Number(told.amount))]
-  const facts = { balance, added, percent: lowPercent, needed: inCredits(needed) }
+  const facts = { balance, added, percent: lowPercent, needed: inCredits(needed), adding: addingCredits() }
   const template = kind === "low" ? "credits_low" : "credits_too_low"
   if (await sendEmail({ id, email: told.email }, template, facts)) return "sent"
   await database.query(giveBack, [id, kind, sent_at, maxAttempts])

@@ -30,8 +30,13 @@ async function requestOf({ user: { id } }: Pick<Leaver, "user">) {
   expect(await requestDeletionOf(staff, id)).toMatchObject({ ok: true, scheduled: { undoable: true } })
 }
 
-/** Moves the deletion of an account back in time. */
-async function age({ user: { id } }: Pick<Leaver, "user">, by: string): Promise<void> {
+/** Moves the deletion of an account back in time, in which its requests to the payment provider are done. */
+async function age(leaver: Pick<Leaver, "user">, by: string): Promise<void> {
+  await pool().query("UPDATE provider_requests SET done_at = now() WHERE user_id = $1", [leaver.user.id])
+  await ageOnly(leaver, by)
+}
+
+async function ageOnly({ user: { id } }: Pick<Leaver, "user">, by: string): Promise<void> {
   await pool().query(
     `UPDATE account_deletions SET due_at = due_at - $2::interval, started_at = started_at - $2::interval WHERE user_id = $1`,
     [id, by],
@@ -120,6 +125,7 @@ describe("an account that is erased", () => {
       "key_requests.request_id",
       "key_requests.user_agent",
       "orders.description",
+      "provider_objects.id",
     ])
     expect(await books(leaver.user.id)).toEqual(kept)
     // Nothing of another account is touched.
@@ -280,6 +286,26 @@ test("an account is erased after its runs have ended", async () => {
   expect(await eraseDueAccounts()).toBe(1)
 })
 
+test("an account is erased after the payment provider has forgotten it, or in 30 days", async () => {
+  const [leaver, other] = [await createLeaver(), await createLeaver()]
+  for (const { user } of [leaver, other]) {
+    await requestOf({ user })
+    await age({ user }, "7 days")
+  }
+  await eraseDueAccounts()
+  const asked = await db().providerRequest.findMany({ where: { userId: leaver.user.id, doneAt: null } })
+  expect(asked).toMatchObject([{ action: "forget_customer", objectId: leaver.mark("provider_customers.id") }])
+  for (const { user } of [leaver, other]) await ageOnly({ user }, "29 days")
+  expect(await eraseDueAccounts()).toBe(0)
+  await age(leaver, "0 days")
+  expect(await eraseDueAccounts()).toBe(1)
+  await ageOnly(other, "1 day")
+  expect(await eraseDueAccounts()).toBe(1)
+  // A subscription that still takes money is found by its id.
+  for (const { user } of [leaver, other])
+    expect(await db().providerObject.findMany({ where: { userId: user.id } })).toMatchObject([{ kind: "subscription" }])
+})
+
 test("several processes at once erase an account once, with one email and one audit entry", async () => {
   const leaver = await createLeaver()
   await requestOf(leaver)
@@ -317,6 +343,7 @@ test.each(["emails", "address_changes", "runs", "key_reach", "users"])(
       "key_requests.request_id",
       "key_requests.user_agent",
       "orders.description",
+      "provider_objects.id",
     ])
   },
 )

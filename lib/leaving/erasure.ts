@@ -7,6 +7,7 @@ import { sendEmail } from "@/lib/platform/email/send"
 import { openSnapshot, type Snapshot } from "@/lib/platform/postgres/cursor"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { isRequested, mayErase, requestCancellation, requestForgetting } from "@/lib/purchases/provider-requests"
 import { erasedHash, personalTables } from "./personal-data"
 
 // Two steps, at least a minute apart: the first one ends the account's access, and by the second one all work in progress
@@ -23,12 +24,21 @@ export async function eraseDueAccounts(): Promise<number> {
   const started = await each("started_at IS NULL AND due_at <= now()", begin)
   const erased = await each(
     `started_at < now() - interval '1 minute'
-    AND NOT EXISTS (SELECT FROM runs WHERE runs.user_id = account_deletions.user_id AND state = 'reserved')`,
+    AND NOT EXISTS (SELECT FROM runs WHERE runs.user_id = account_deletions.user_id AND state = 'reserved')
+    AND ${mayErase("account_deletions.user_id", "started_at")}`,
     erase,
   )
   const failure = started.failure ?? erased.failure
   if (failure) throw failure
   return erased.count
+}
+
+/** Accounts that would have been erased a day ago without the requests that wait for the payment provider. */
+export async function countWaitingErasures(): Promise<number> {
+  const { rows } = await pool().query<{ count: number }>(`
+    SELECT count(*)::int AS count FROM account_deletions d
+    WHERE erased_at IS NULL AND started_at < now() - interval '1 day' AND ${isRequested("d.user_id")}`)
+  return rows[0]?.count ?? 0
 }
 
 /** An account for which the step fails does not hold up the others. */
@@ -59,6 +69,8 @@ async function begin(userId: string): Promise<boolean> {
       UPDATE account_deletions SET started_at = now()
       WHERE user_id = ${userId}::uuid AND started_at IS NULL AND due_at <= now() AND ${account !== undefined}`
     if (started === 0) return undefined
+    await requestCancellation(transaction, userId, "cancel_now")
+    await requestForgetting(transaction, userId)
     await endSubscription(transaction, userId)
     return account
   })

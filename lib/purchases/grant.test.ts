@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { afterAll, expect, test } from "vitest"
 import type { OrderStatus } from "@/generated/prisma/enums"
-import { maxBalance } from "@/lib/credits/mutations"
+import { maxBalance } from "@/lib/credits/book"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { createOrder, createUser, grantCredits } from "@/tests/support/factories"

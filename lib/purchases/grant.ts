@@ -1,5 +1,5 @@
 import type { OrderStatus } from "@/generated/prisma/enums"
-import { type Booked, maxBalance } from "@/lib/credits/mutations"
+import { addEntry, ensureCreditAccount } from "@/lib/credits/book"
 import { db } from "@/lib/platform/postgres/prisma"
 
 type PurchaseResult =
@@ -29,18 +29,10 @@ export function grantPurchase(userId: string, orderId: string): Promise<Purchase
     if (status !== "paid") return { ok: false, reason: "not_paid" }
     if (credits === 0) return { ok: false, reason: "no_credits" }
 
-    const [account] = await transaction.$queryRaw<Booked[]>`
-      WITH account AS (
-        INSERT INTO credit_accounts AS a (user_id, balance, granted, seq) VALUES (${userId}::uuid, ${credits}, ${credits}, 1)
-        ON CONFLICT (user_id) DO UPDATE
-        SET balance = a.balance + excluded.balance, granted = a.granted + excluded.granted, seq = a.seq + 1
-        WHERE a.balance + excluded.balance <= ${maxBalance}::bigint
-        RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
-      SELECT balance AS "balanceAfter", seq, made_at AS "createdAt", credit_entry_id(made_at, seq) AS id FROM account`
-    if (!account) return { ok: false, reason: "too_much" }
-    await transaction.creditEntry.create({
-      data: { ...account, userId, kind: "purchase", amount: credits, orderId },
-    })
-    return { ok: true, repeated: false, amount: credits, balance: Number(account.balanceAfter) }
+    await ensureCreditAccount(transaction, userId)
+    const balance = await addEntry(transaction, { userId, kind: "purchase", amount: credits, orderId })
+    return balance === undefined
+      ? { ok: false, reason: "too_much" }
+      : { ok: true, repeated: false, amount: credits, balance }
   })
 }

@@ -19,6 +19,11 @@ export function planOf(
 const soldPlans: readonly SoldPlan[] = planCurrencies.flatMap((currency) =>
   planIntervals.flatMap((interval) => plans.map((plan) => planOf(plan, interval, currency))),
 )
+/** Undefined for a plan that is not sold, or no longer. */
+export function soldPlan(id: string): SoldPlan | undefined {
+  return soldPlans.find((plan) => plan.id === id)
+}
+
 const soldIds = soldPlans.map(({ id }) => id)
 
 /** The terms of a plan never change: invoices, figures and subscriptions refer to it. */

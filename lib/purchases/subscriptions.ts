@@ -61,7 +61,7 @@ const state = z.enum(Object.keys(states) as (keyof typeof states)[])
 
 const texts = {
   plan: "Plan of the account's open subscription",
-  subscription: "State of the account's subscription; none if it never had one",
+  subscription: "State of the account's subscription",
 }
 
 /** Of a list of accounts. */
@@ -81,7 +81,11 @@ export function subscriptionConditions(account: string) {
 
 export const subscriptionDimensions: Record<keyof typeof texts, Dimension> = {
   plan: { schema: planId, description: `${texts.plan}; null without one`, permission: "billing.read" },
-  subscription: { schema: state, description: texts.subscription, permission: "billing.read" },
+  subscription: {
+    schema: state,
+    description: `${texts.subscription}; none if it never had one`,
+    permission: "billing.read",
+  },
 }
 
 /** @param account SQL of its id */

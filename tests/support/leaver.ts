@@ -50,6 +50,14 @@ const unmarked = [
   "key_request_sums.route",
   "run_intents.call",
   "orders.currency",
+  "checkouts.plan_id",
+  "top_ups.currency",
+  "provider_objects.provider",
+  "provider_objects.next_plan",
+  "provider_objects.problem",
+  "provider_events.provider",
+  "provider_customers.provider",
+  "provider_requests.provider",
   "refunds.currency",
   "subscriptions.currency",
   "subscriptions.plan_id",
@@ -170,6 +178,28 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
   await createOrder({ userId, createdAt: new Date(Date.now() - 10 * day) })
   const refund = { refundedAmount: 900, refundedAt: new Date(Date.now() - 40 * day), status: "partially_refunded" }
   await db().order.update({ where: { id: order.id }, data: { ...refund, status: "partially_refunded" } })
+  const provider = "stripe"
+  const payment = { provider, kind: "payment", id: mark("provider_objects.id") } as const
+  await db().providerObject.create({
+    data: { ...payment, userId, orderId: order.id, url: mark("provider_objects.url") },
+  })
+  const paid = { ...payment, id: mark("provider_events.id"), objectId: payment.id }
+  await db().providerEvent.create({ data: paid })
+  await db().providerObject.create({
+    data: { provider, kind: "subscription", id: mark("provider_objects.id of a subscription"), userId },
+  })
+  await db().providerCustomer.create({ data: { provider, userId, id: mark("provider_customers.id") } })
+  const [objectId, error] = [mark("provider_requests.object_id"), mark("provider_requests.error")]
+  await db().providerRequest.create({
+    data: { id: randomUUID(), provider, userId, action: "refund", objectId, error, doneAt: new Date() },
+  })
+
+  await db().checkout.create({ data: { id: randomUUID(), userId, url: mark("checkouts.url"), planId: plan.id } })
+  const automatic = { below: 100, pack: 500, currency: "usd", maxPerMonth: 3 }
+  await db().topUp.create({
+    data: { userId, ...automatic, pausedAt: new Date(), pausedCard: mark("top_ups.paused_card") },
+  })
+  await db().creditAlert.create({ data: { userId, kind: "left", credits: 100 } })
 
   await grantCredits(userId, 500)
   const call = async (keyId: string, idempotencyKey: string | null, keyHold?: number) => {

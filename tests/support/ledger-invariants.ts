@@ -1,4 +1,5 @@
 import type { Pool } from "pg"
+import { owedReason } from "@/lib/credits/book"
 
 /** Invariants of the ledger at every commit. Each row returned is a violation: the rule and the row that breaks it. */
 const violations = `
@@ -30,6 +31,19 @@ const violations = `
   SELECT 'seq of the account is not the count of its entries', a.user_id::text
   FROM accounts a LEFT JOIN (SELECT user_id, count(*) AS total FROM entries GROUP BY 1) l USING (user_id)
   WHERE a.seq <> coalesce(l.total, 0)
+  UNION ALL
+  SELECT 'purchase entry that is not the credits of its order', l.id::text
+  FROM entries l JOIN orders o ON o.id = l.order_id
+  WHERE l.user_id <> o.user_id OR l.kind = 'purchase' AND (l.amount <> o.credits OR o.paid_at IS NULL)
+  UNION ALL
+  SELECT 'credits booked for payments are neither in the ledger nor owed', a.user_id::text
+  FROM accounts a JOIN (
+    SELECT p.user_id, sum(p.credits) AS booked, sum(coalesce(l.total, 0)) AS added
+    FROM provider_objects p LEFT JOIN (SELECT order_id, sum(amount) AS total FROM entries GROUP BY 1) l USING (order_id)
+    WHERE p.kind = 'payment' GROUP BY 1) payments USING (user_id) LEFT JOIN (
+    SELECT user_id, -sum(amount) AS total FROM entries
+    WHERE kind = 'adjustment' AND actor_id IS NULL AND reason = '${owedReason}' GROUP BY 1) paid USING (user_id)
+  WHERE booked + owed + coalesce(paid.total, 0) <> added
   UNION ALL
   SELECT 'run without exactly one reserve entry of its amount', r.id::text
   FROM calls r LEFT JOIN entries l ON l.run_id = r.id AND l.kind = 'reserve'

@@ -1,0 +1,59 @@
+import { z } from "zod"
+import type { TopUp } from "@/generated/prisma/client"
+import { audit } from "@/lib/audit/entries"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
+import { creditPacks, planCurrencies } from "@/lib/product"
+
+// Settings of automatic purchases. The module with the provider makes them: lib/payments/top-ups.ts.
+
+const maxBelow = 1_000_000_000
+const mostPerMonth = 50
+
+function whole(max: number) {
+  const error = `Enter a whole number from 1 to ${max.toLocaleString("en")}, in digits only.`
+  return z
+    .string()
+    .regex(/^[1-9]\d{0,9}$/, error)
+    .transform(Number)
+    .pipe(z.number().max(max, error))
+}
+
+const packs: readonly number[] = creditPacks.map(({ credits }) => credits)
+
+export const topUpForm = z.strictObject({
+  below: whole(maxBelow),
+  pack: z
+    .string()
+    .transform(Number)
+    .refine((pack) => packs.includes(pack), "Choose a pack."),
+  currency: z.string().refine((currency) => planCurrencies.includes(currency), "Choose a currency."),
+  maxPerMonth: whole(mostPerMonth),
+})
+
+export function topUpOf(userId: OwnerId): Promise<TopUp | null> {
+  return db().topUp.findUnique({ where: { userId } })
+}
+
+/** Turns it on, also after a pause. */
+export async function setTopUp(userId: OwnerId, form: z.output<typeof topUpForm>): Promise<void> {
+  await db().$transaction(async (transaction) => {
+    const settings = { ...form, pausedAt: null, pausedCard: null, tryAt: new Date() }
+    await transaction.topUp.upsert({ where: { userId }, create: { userId, ...settings }, update: settings })
+    await audit(transaction, {
+      ...{ actorId: userId, action: "user.top_up_changed", targetType: "user", targetId: userId },
+      details: { ...form },
+    })
+  })
+}
+
+export async function stopTopUp(userId: OwnerId): Promise<void> {
+  await db().$transaction(async (transaction) => {
+    const { count } = await transaction.topUp.deleteMany({ where: { userId } })
+    if (count === 0) return
+    await audit(transaction, {
+      ...{ actorId: userId, action: "user.top_up_changed", targetType: "user", targetId: userId },
+      details: { pack: null },
+    })
+  })
+}
