@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { expect, test } from "vitest"
-import { envNames, parseEnv } from "@/lib/env"
+import { describe, expect, test } from "vitest"
+import { demoPayments, envNames, parseEnv } from "@/lib/env"
 
 const complete = {
   DATABASE_URL: "postgresql://app@localhost:5432/app",
@@ -30,6 +30,7 @@ test("the required variables are sufficient, and all others have defaults", () =
     STAFF_MFA: "off",
     GITHUB_KEYS_URL: "https://api.github.com/meta/public_keys/secret_scanning",
     WELCOME_CREDITS: 100,
+    STRIPE_MANAGED_PAYMENTS: "off",
   })
 })
 
@@ -61,6 +62,8 @@ test.each([
   ["GITHUB_CLIENT_SECRET", "secret", "GITHUB_CLIENT_ID"],
   ["GOOGLE_CLIENT_ID", "id", "GOOGLE_CLIENT_SECRET"],
   ["GOOGLE_CLIENT_SECRET", "secret", "GOOGLE_CLIENT_ID"],
+  ["STRIPE_SECRET_KEY", "sk_live_1", "STRIPE_WEBHOOK_SECRET"],
+  ["STRIPE_WEBHOOK_SECRET", "whsec_1", "STRIPE_SECRET_KEY"],
 ])("%s without its counterpart is refused", (name, value, missing) => {
   expect(problemsOf({ ...complete, [name]: value })).toEqual([
     expect.any(String),
@@ -221,6 +224,47 @@ test("production hashes passwords with at least OWASP's cost, except in the demo
     expect(parseEnv(given).PASSWORD_HASH_COST).toBe(Number(given.PASSWORD_HASH_COST))
   }
   expect(problemsOf({ ...demo, PASSWORD_HASH_COST: "9" })[1]).toContain("PASSWORD_HASH_COST")
+})
+
+describe("payments", () => {
+  const live = { STRIPE_SECRET_KEY: "sk_live_1", STRIPE_WEBHOOK_SECRET: "whsec_1" }
+  const production = { ...complete, NODE_ENV: "production", VERIFY_EMAIL: "off", ...live }
+  const standIn = { ...demoPayments, STRIPE_API_URL: "http://127.0.0.1:12111" }
+
+  test.each([
+    ["STRIPE_API_URL", "http://127.0.0.1:12111"],
+    ["STRIPE_SECRET_KEY", "sk_test_1"],
+    ["STRIPE_SECRET_KEY", "rk_test_1"],
+    ["STRIPE_SECRET_KEY", demoPayments.STRIPE_SECRET_KEY],
+    ["STRIPE_WEBHOOK_SECRET", demoPayments.STRIPE_WEBHOOK_SECRET],
+  ])("in production, %s is refused as %s", (name, value) => {
+    const [, problem] = problemsOf({ ...production, [name]: value })
+    expect(problem).toMatch(new RegExp(`${name} must .*in production`))
+  })
+
+  test("in production, keys of live accounts are accepted, and in the demo the stand-in", () => {
+    expect(parseEnv(production)).toMatchObject(live)
+    expect(parseEnv({ ...production, STRIPE_SECRET_KEY: "rk_live_1" }).STRIPE_SECRET_KEY).toBe("rk_live_1")
+    const demo = { ...production, DEMO: "on", BASE_URL: "http://localhost:3000" }
+    expect(parseEnv({ ...demo, ...standIn })).toMatchObject(standIn)
+    expect(parseEnv({ ...complete, ...standIn })).toMatchObject(standIn)
+  })
+
+  test.each([
+    ["STRIPE_API_URL", "http://stripe.example.com"],
+    ["STRIPE_API_URL", "http://192.168.1.5:12111"],
+    ["STRIPE_API_URL", "http://127.0.0.1.example.com"],
+    ["STRIPE_API_URL", "ftp://127.0.0.1"],
+    ["STRIPE_SECRET_KEY", "pk_live_1"],
+    ["STRIPE_WEBHOOK_SECRET", "secret"],
+    ["STRIPE_MANAGED_PAYMENTS", "yes"],
+  ])("%s is refused as %s everywhere", (name, value) => {
+    expect(problemsOf({ ...complete, ...live, [name]: value })[1]).toContain(name)
+  })
+
+  test("the key of the stand-in is not sent to Stripe", () => {
+    expect(problemsOf({ ...complete, ...demoPayments })[1]).toContain("STRIPE_SECRET_KEY is the stand-in's")
+  })
 })
 
 test("a message contains no value, which may be a secret", () => {

@@ -7,6 +7,9 @@ const optional = z.string().min(1).optional()
 /** The exponent of N in scrypt: 17 is OWASP's minimum; demos and tests may hash for less. */
 const passwordHashCost = z.coerce.number().int().min(10).max(17).default(17)
 
+/** The stand-in of Stripe in demos and tests has these, which are public. */
+export const demoPayments = { STRIPE_SECRET_KEY: "sk_test_stand_in", STRIPE_WEBHOOK_SECRET: "whsec_stand_in" }
+
 function secrets(error?: string) {
   return z
     .string({ error })
@@ -72,6 +75,17 @@ const schema = z
     GITHUB_CLIENT_SECRET: optional,
     GOOGLE_CLIENT_ID: optional,
     GOOGLE_CLIENT_SECRET: optional,
+    STRIPE_SECRET_KEY: z
+      .string()
+      .regex(/^(sk|rk)_(live|test)_\w+$/, "must start with sk_live_, rk_live_, sk_test_ or rk_test_")
+      .optional(),
+    STRIPE_WEBHOOK_SECRET: z.string().startsWith("whsec_", "must start with whsec_").optional(),
+    STRIPE_API_URL: z
+      .url({ protocol: /^http$/, error: "must start with http://" })
+      .refine((value) => isLoopbackUrl(value), "must be on this machine")
+      .transform((value) => new URL(value).origin)
+      .optional(),
+    STRIPE_MANAGED_PAYMENTS: z.enum(["on", "off"]).default("off"),
   })
   .superRefine((value, context) => {
     const together = [
@@ -79,6 +93,7 @@ const schema = z
       ["SMTP_URL", "EMAIL_FROM"],
       ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET"],
       ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET"],
+      ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"],
     ] as const
     for (const [one, other] of together) {
       if ((value[one] === undefined) === (value[other] === undefined)) continue
@@ -105,6 +120,28 @@ const schema = z
     if (value.NODE_ENV === "production" && value.PASSWORD_HASH_COST < 17 && value.DEMO === "off") {
       const message = "must be 17 in production: passwords with cheaper hashes are guessed from a leaked database"
       context.addIssue({ code: "custom", path: ["PASSWORD_HASH_COST"], message })
+    }
+    if (value.NODE_ENV === "production" && value.DEMO === "off") {
+      if (value.STRIPE_API_URL) {
+        const message = "must be absent in production: payments of a stand-in are not paid"
+        context.addIssue({ code: "custom", path: ["STRIPE_API_URL"], message })
+      }
+      if (/^.k_test_/.test(value.STRIPE_SECRET_KEY ?? "")) {
+        const message = "must start with sk_live_ or rk_live_ in production: cards of tests would buy credits"
+        context.addIssue({ code: "custom", path: ["STRIPE_SECRET_KEY"], message })
+      }
+      if (value.STRIPE_WEBHOOK_SECRET === demoPayments.STRIPE_WEBHOOK_SECRET) {
+        const message = "must not be the demo's in production: it is public, and everyone could sign events"
+        context.addIssue({ code: "custom", path: ["STRIPE_WEBHOOK_SECRET"], message })
+      }
+    }
+    if (
+      value.STRIPE_SECRET_KEY &&
+      !value.STRIPE_API_URL &&
+      value.STRIPE_SECRET_KEY === demoPayments.STRIPE_SECRET_KEY
+    ) {
+      const message = "is the stand-in's, and requires STRIPE_API_URL"
+      context.addIssue({ code: "custom", path: ["STRIPE_SECRET_KEY"], message })
     }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })

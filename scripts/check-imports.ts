@@ -50,6 +50,8 @@ function problemOf({ from, to, name }: Import): string | undefined {
   const [layer, imported] = [layerOf(from), layerOf(to)]
   const [room, otherRoom] = [roomOf(from), roomOf(to)]
   if (development.some((name) => to === name || to.startsWith(`${name}/`))) return "it is a development package"
+  if (/^lib\/payments\/stripe/.test(from) && !/^(stripe|lib\/payments\/(errors|provider|stripe-facts))$/.test(to))
+    return "an adapter of payments imports its package and the boundary, so that booking exists once, above it"
   if (layer && imported && imported !== layer && !(layers[layer] as readonly Layer[]).includes(imported))
     return `${layer} may import ${layers[layer].join(", ") || "nothing"}, and not ${imported}`
   if (room.startsWith("app") && otherRoom.startsWith("app/") && room !== otherRoom && !isShared(room, otherRoom))

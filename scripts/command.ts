@@ -8,6 +8,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   seed: async () => (await import("./seed")).seedCommand,
   "after-restore": async () => (await import("./after-restore")).afterRestoreCommand,
   "audit:verify": async () => (await import("./audit-verify")).verifyAudit,
+  "billing:reconcile": async () => (await import("./billing-reconcile")).billingReconcile,
   "user:role": async () => (await import("./user-role")).setRole,
   "user:password": async () => (await import("./user-password")).renewPassword,
   "user:factors": async () => (await import("./user-factors")).removeFactors,

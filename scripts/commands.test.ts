@@ -35,13 +35,14 @@ test("every command starts from its script, prints its results, and exits with i
     ["migrate"],
     ["seed"],
     ["audit-verify"],
+    ["billing-reconcile"],
     ["user-role", email, "support"],
     ["user-password", email],
     ["user-factors", email],
     ["after-restore", "--dry-run"],
     ["sweep"],
   ]
-  const codes: Record<string, number> = { seed: 1, "audit-verify": 1, "after-restore": 2 }
+  const codes: Record<string, number> = { seed: 1, "audit-verify": 1, "billing-reconcile": 1, "after-restore": 2 }
   const mail = await startMailServer()
   const sender = { SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com", LOG_LEVEL: "warn" }
   const flags = ["--import", "tsx", "--input-type=module", "--eval", starter, JSON.stringify(runs)]
@@ -49,11 +50,12 @@ test("every command starts from its script, prints its results, and exits with i
   await mail.stop()
   expect(mail.emails).toEqual([expect.stringContaining(`(${key.start}…) expired on`)])
   expect(mail.htmlParts[0]).toContain("<!DOCTYPE html>")
-  const [seeded, verified = ""] = stderr.split(/\n(?!$)/)
+  const [seeded, verified = "", reconciled] = stderr.split(/\n(?!$)/)
   expect(seeded).toBe("The database already has accounts. Seed an empty one.")
   expect(verified).toContain(new URL(process.env.DATABASE_URL ?? "").pathname.slice(1))
   // A day that ends within the test has to be sealed.
-  expect(verified).toMatch(/: (No day of the audit log is sealed|\S+ has entries, but is not sealed)\.\n$/)
+  expect(verified).toMatch(/: (No day of the audit log is sealed|\S+ has entries, but is not sealed)\.$/)
+  expect(reconciled).toMatch(/^Nothing is sold: /)
   const printed = stdout.trimEnd().split("\n")
   expect(printed.slice(-2)).toEqual(["0 secrets of authenticator apps encrypted again.", "0 accounts erased."])
   expect(printed.filter((line) => line.startsWith("exit code"))).toEqual(

@@ -29,7 +29,10 @@ export const sweep: Command = async (_args, output) => {
       output.error(`Not swept: ${refusal}`)
       return 1
     }
-    for (const job of Object.values(jobs)) output.log(`${await job.run(pool)}.`)
+    for (const job of Object.values(jobs)) {
+      const done = await job.run(pool)
+      if (done) output.log(`${done}.`)
+    }
   } finally {
     await pool.end()
   }

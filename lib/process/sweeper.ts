@@ -1,11 +1,13 @@
+import { jobs as paymentJobs } from "@optional/payments/jobs"
 import type { Pool } from "pg"
 import { firstUnsealedDay, sealAuditLog } from "@/lib/audit/seals"
+import { sendAlerts } from "@/lib/credits/alerts"
 import { sweepIntents } from "@/lib/credits/intents"
 import { sweep } from "@/lib/credits/ledger"
 import { sendNotices } from "@/lib/credits/notice-emails"
 import { env } from "@/lib/env"
 import { remindOfExpiry } from "@/lib/keys/reminders"
-import { eraseDueAccounts } from "@/lib/leaving/erasure"
+import { countWaitingErasures, eraseDueAccounts } from "@/lib/leaving/erasure"
 import { foldDailyChanges } from "@/lib/platform/postgres/daily-sums"
 import { pool } from "@/lib/platform/postgres/pool"
 import { foldRequestSums } from "@/lib/platform/postgres/request-sums"
@@ -17,7 +19,7 @@ import { singleton } from "@/lib/singleton"
 
 type Job = {
   everyMs: number
-  /** Any number of processes may run it at once. */
+  /** Any number of processes may run it at once. @returns a summary for the command, empty if the job has no work here */
   run: (database: Pool) => Promise<string>
 }
 
@@ -49,9 +51,14 @@ export const jobs = {
     everyMs: 60_000,
     run: async (database) => `${await sendNotices(database)} emails sent about credits that run out`,
   },
+  ...paymentJobs,
+  credit_alerts: {
+    everyMs: 60_000,
+    run: async (database) => `${await sendAlerts(database)} emails sent that accounts have asked for`,
+  },
   audit_seals: { everyMs: 60_000, run: sealAudit },
   app_secrets: { everyMs: 600_000, run: renewAppSecrets },
-  deletions: { everyMs: 60_000, run: async () => `${await eraseDueAccounts()} accounts erased` },
+  deletions: { everyMs: 60_000, run: erase },
 } as const satisfies Record<string, Job>
 
 /** Every instance runs them unless `SWEEPER=off`, so others do the work of a crashed one. */
@@ -83,6 +90,14 @@ async function releaseOverdue(database: Pool): Promise<string> {
   const { released, freed } = await sweep(database)
   metrics().swept.inc(released)
   return `${released} overdue reservations released, ${freed} idempotency keys freed`
+}
+
+async function erase(): Promise<string> {
+  try {
+    return `${await eraseDueAccounts()} accounts erased`
+  } finally {
+    metrics().erasuresWaiting.set(await countWaitingErasures())
+  }
 }
 
 async function sealAudit(database: Pool): Promise<string> {

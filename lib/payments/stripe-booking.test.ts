@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { demoPayments } from "@/lib/env"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { product } from "@/lib/product"
+import { createOrder, createPlan, createUser } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
+import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
+import { receive } from "./booking"
+import type { PaymentProvider } from "./provider"
+import { reconcile } from "./reconcile"
+import { stripeProvider } from "./stripe"
+
+// The booking and the adapter together, against the stand-in.
+
+let stripe: StripeStandIn
+let provider: PaymentProvider
+
+beforeAll(async () => {
+  stripe = await startStripe()
+  const { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret } = demoPayments
+  provider = stripeProvider({ key, webhookSecret, apiUrl: stripe.url, isManaged: false, slug: product.slug })
+})
+
+afterAll(() => stripe.stop())
+
+async function buy(userId: string, line: Parameters<PaymentProvider["checkout"]>[0]["line"], plan: string | null) {
+  const order = await createOrder({ userId, status: "pending", paidAt: null, amount: line.amount, credits: 500 })
+  const { url } = await provider.checkout({
+    ...{ id: order.id, account: userId, email: "ada@example.com", customer: null, line, plan },
+    ...{ credits: order.credits, returnTo: "http://localhost:3000/account/plan", saveCard: false },
+  })
+  const session = url.split("/").at(-1) ?? ""
+  await stripe.control("pay", { session, method: "works" })
+  // As the customer returns, before any event.
+  expect(await receive(provider, { eventId: null, concerns: [{ kind: "payment", id: session }] })).toBe(true)
+  return order
+}
+
+test("a pack, a plan, its change and a refund are booked, and a comparison finds no difference", async () => {
+  const { id: userId } = await createUser()
+  const order = await buy(userId, { name: "500 credits", amount: 1_500, currency: "usd" }, null)
+  const [small, large] = [await createPlan({ amount: 900, credits: 200 }), await createPlan()]
+  const { name, amount, currency, interval } = small
+  await buy(userId, { name, amount, currency, interval }, small.id)
+  const state = async () => {
+    const rows = await db().subscription.findMany({ where: { userId }, orderBy: { createdAt: "asc" } })
+    const account = await db().creditAccount.findUniqueOrThrow({ where: { userId } })
+    return { plans: rows.map(({ planId, status }) => `${planId} ${status}`), balance: Number(account.balance) }
+  }
+  expect(await state()).toEqual({ plans: [`${small.id} active`], balance: 500 + small.credits })
+
+  const invoiced = await db().order.findMany({ where: { userId, subscriptionId: { not: null } } })
+  expect(invoiced).toMatchObject([{ description: `${small.name}, one ${small.interval}`, credits: small.credits }])
+
+  const subscriptions = { userId, kind: "subscription" } as const
+  const { id } = await db().providerObject.findFirstOrThrow({ where: subscriptions })
+  await provider.change(id, { name, amount: large.amount, currency, interval, plan: large.id }, "now")
+  const payment = await db().providerObject.findFirstOrThrow({ where: { orderId: order.id } })
+  await provider.refund(payment.id, order.amount, "refund-of-a-test")
+  // The events were lost.
+  await reconcile(provider)
+  const after = await state()
+  expect(after.plans).toEqual([`${small.id} canceled`, `${large.id} active`])
+  // The unused time of the small plan is nearly all of it.
+  expect(after.balance).toBeGreaterThanOrEqual(large.credits)
+  expect(after.balance).toBeLessThanOrEqual(large.credits + small.credits)
+  expect(await reconcile(provider)).toEqual([])
+  expect(await findViolations(pool())).toEqual([])
+})
