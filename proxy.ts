@@ -82,7 +82,8 @@ function hostsOf(headers: Headers): (string | undefined | null)[] {
 export const config = { matcher: ["/((?!api/|mcp/|_next/static/).*)", "/api/auth/:path*"] }
 
 function contentSecurityPolicy(nonce: string): string {
-  const { NODE_ENV, GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()
+  const { NODE_ENV, GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID, STRIPE_SECRET_KEY, STRIPE_API_URL } = env()
+  const paymentPages = STRIPE_API_URL ?? "https://checkout.stripe.com https://billing.stripe.com"
   // In development React evaluates source maps, and scripts insert styles.
   const isDevelopment = NODE_ENV === "development"
   const directives = [
@@ -95,8 +96,8 @@ function contentSecurityPolicy(nonce: string): string {
     "object-src 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
-    // Browsers also apply this to the redirect after a form, and the buttons of the providers are forms.
-    `form-action 'self'${GITHUB_CLIENT_ID ? " https://github.com" : ""}${GOOGLE_CLIENT_ID ? " https://accounts.google.com" : ""}`,
+    // Browsers also apply this to the redirect after a form: the buttons of the providers and the purchases are forms.
+    `form-action 'self'${GITHUB_CLIENT_ID ? " https://github.com" : ""}${GOOGLE_CLIENT_ID ? " https://accounts.google.com" : ""}${STRIPE_SECRET_KEY ? ` ${paymentPages}` : ""}`,
     ...(isHttps() ? ["upgrade-insecure-requests"] : []),
   ]
   return directives.join("; ")

@@ -6,12 +6,15 @@ import { inCredits } from "@/lib/credits/words"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { capitalized, inWords } from "@/lib/platform/text/words"
 import { keyVariable, plans, product } from "@/lib/product"
+import { isPresent } from "@/tests/support/pages"
 import { sampled, scripting } from "@/tests/support/sample"
 import { work } from "@/tests/support/work"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { keyOf, test, uniqueName } from "./fixtures"
 import { createKey, openRun, outcome, saved } from "./key-page"
 import { filterBy, filterWithoutScript, openFilters } from "./lists"
+
+const sells = isPresent("/account/plan")
 
 type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: number; held: number } }
 
@@ -133,7 +136,12 @@ test("a new account has welcome credits, and each empty page names the next step
   await page.goto("/account")
   await expectAccessibleWithoutSidewaysScroll(page)
   await expect(fact(page, "Plan")).toHaveText("None")
-  await expect(page.getByText(`Contact ${product.supportEmail} to subscribe.`)).toBeVisible()
+  const next = page.getByRole("main")
+  await expect(
+    sells
+      ? next.getByRole("link", { name: "Choose a plan" })
+      : next.getByText(`Contact ${product.supportEmail} to subscribe.`),
+  ).toBeVisible()
   await expect(fact(page, "Balance")).toHaveText("100 credits")
   await expect(page.getByText("left at the pace")).toHaveCount(0)
   // Empty lists are left out: one button leads on.
@@ -143,8 +151,12 @@ test("a new account has welcome credits, and each empty page names the next step
   await page.goto("/account/orders")
   await expect(page.getByText("No orders yet")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await page.getByRole("main").getByRole("link", { name: "balance" }).click()
-  await expect(page).toHaveURL("/account/credits")
+  await page
+    .getByRole("main")
+    .getByRole("link", { name: sells ? "Add credits" : "balance" })
+    .click()
+  await expect(page).toHaveURL(sells ? "/account/plan" : "/account/credits")
+  await page.goto("/account/credits")
   const ledger = page.getByRole("table", { name: "Ledger" })
   await expect(ledger.getByRole("row")).toHaveCount(2)
   await expect(ledger.getByRole("row").nth(1)).toHaveText(
@@ -303,8 +315,11 @@ test("an empty ledger explains where credits come from and how they are spent", 
   await page.goto("/account/credits")
   await expect(page.getByText("No entries yet")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await page.getByRole("link", { name: "How to add credits" }).last().click()
-  await expect(page).toHaveURL("/docs#credits")
+  await page
+    .getByRole("link", { name: sells ? "Add credits" : "How to add credits" })
+    .last()
+    .click()
+  await expect(page).toHaveURL(sells ? "/account/plan" : "/docs#credits")
 })
 
 test("a table lists the days of the charts, and the heading shows their sum", { tag: "@long" }, async ({
@@ -611,7 +626,9 @@ test.describe("a run with a new key", () => {
     await body.fill(`${work.body}  `)
     await run.click()
     await expect(outcome(page)).toHaveText(
-      new RegExp(`^Status 402: .*balance is ${tooFew}\\. .*How to add credits: \\S+/docs#creditsAdd credits$`),
+      new RegExp(
+        `^Status 402: .*balance is ${tooFew}\\. .*${sells ? "Add credits: \\S+/account/plan" : "How to add credits: \\S+/docs#credits"}Add credits$`,
+      ),
     )
     await expect(outcome(page).locator("div")).toHaveClass(/text-bad/)
     await saved(page)

@@ -67,7 +67,7 @@ test("the arrow keys move in the menu of an account, and Escape leads back to it
   await page.goto(`/admin/users/${rows[0].id}`)
   const menu = page.getByRole("button", { name: "Actions", exact: true })
   await menu.press("Enter")
-  const items = page.locator("#account-actions button")
+  const items = page.locator("#account-actions :is(button, a)")
   await expect(items.first()).toBeFocused()
   await page.keyboard.press("ArrowDown")
   await expect(items.nth(1)).toBeFocused()

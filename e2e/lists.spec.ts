@@ -358,7 +358,7 @@ for (const [width, size] of sampled(Object.entries({ desktop: wide, phone: narro
     await page.setViewportSize(size)
     await signInAs("admin")
     const account = /\/admin\/users\/[0-9a-f-]{36}$/
-    await page.goto("/admin/orders")
+    await page.goto("/admin/credits")
     await clickBlank(page.getByRole("row").nth(1))
     await expect(page).toHaveURL(account)
     await page.goto("/admin/orders")

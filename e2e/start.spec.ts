@@ -2,6 +2,7 @@ import { expect } from "@playwright/test"
 import { sampleMaxLength } from "@/lib/api/sample"
 import { money } from "@/lib/platform/text/money"
 import { monthsPaidPerYear, plans, product } from "@/lib/product"
+import { isPresent } from "@/tests/support/pages"
 import { hasSample } from "@/tests/support/work"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test } from "./fixtures"
@@ -120,10 +121,10 @@ test("the start page shows the use of a credit, the free credits, and the prices
     await expect(plan).toContainText(`${dollars(amount)} per month`)
     await expect(plan).toContainText(`or ${dollars(amount * monthsPaidPerYear)} per year`)
   }
-  await expect(shown.getByRole("link", { name: product.supportEmail })).toHaveAttribute(
-    "href",
-    `mailto:${product.supportEmail}`,
-  )
+  const [name, href] = isPresent("/account/plan")
+    ? ["Add credits", "/account/plan"]
+    : [product.supportEmail, `mailto:${product.supportEmail}`]
+  await expect(shown.getByRole("link", { name })).toHaveAttribute("href", href)
 })
 
 test("the start page stays readable for people who are signed in, and leads to their dashboard", {

@@ -84,8 +84,10 @@ function FactorNeeded({ role }: { role: string }) {
   )
 }
 
+type ShownArea = Exclude<Area, "site">
+
 /** The hue is that of the mark and of the current entry; all else has a color of its own. */
-const marks: Record<Area, { hue: string; mark?: ReactNode }> = {
+const marks: Record<ShownArea, { hue: string; mark?: ReactNode }> = {
   account: { hue: "text-user", mark: <Keyhole surface="user" className="h-3.5 w-4" /> },
   admin: { hue: "text-admin", mark: <Keyhole surface="admin" className="h-3.5 w-4" /> },
   help: { hue: "text-muted" },
@@ -97,7 +99,7 @@ function AreaNavigation({
   sections,
   children,
 }: {
-  area: Area
+  area: ShownArea
   title: string
   sections: readonly NavigationSection[]
   children?: ReactNode

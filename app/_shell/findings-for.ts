@@ -24,7 +24,9 @@ const buttons: readonly Finding[] = [
 /** Pages come before actions of the same name. @param role none for a visitor */
 export async function findingsFor(role?: string): Promise<Finding[]> {
   const own = role === undefined ? [] : (["account", "admin"] as const)
-  const areas = await Promise.all([...own, "help" as const].map((area) => sectionsFor(area, role ?? "")))
+  const areas = await Promise.all(
+    [...own, "help" as const, "site" as const].map((area) => sectionsFor(area, role ?? "")),
+  )
   const entries = areas.flat().flatMap(({ entries }) => entries)
   return [
     ...entries.map(

@@ -1,8 +1,8 @@
 import type { LucideIcon } from "lucide-react"
 import { holds, type Permission } from "@/lib/permissions"
 
-/** Pages of `help` need no account. */
-export type Area = "account" | "admin" | "help"
+/** Pages of `help` and `site` need no account. Pages of `site` are for visitors, so the sidebar does not lead to them. */
+export type Area = "account" | "admin" | "help" | "site"
 
 /** Exported by `navigation.ts` in the page's folder. The folder's path is the page's path. */
 export type NavigationEntry = {
@@ -60,8 +60,8 @@ export async function sectionsFor(area: Area, role: string): Promise<NavigationS
     .filter(({ entries }) => entries.length > 0)
 }
 
-export async function helpLinks(): Promise<PageLink[]> {
-  return (await navigation()).filter(({ area }) => area === "help")
+export async function linksOf(...areas: readonly Area[]): Promise<PageLink[]> {
+  return (await navigation()).filter(({ area }) => areas.includes(area))
 }
 
 export async function firstAdminPage(role: string): Promise<string | undefined> {

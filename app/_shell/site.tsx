@@ -3,7 +3,7 @@ import { Wordmark } from "@/components/page/wordmark"
 import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
 import { product } from "@/lib/product"
-import { helpLinks } from "./sections"
+import { linksOf } from "./sections"
 
 // The frame of the pages for visitors.
 
@@ -13,8 +13,8 @@ export async function SiteHeader({ children }: { children: ReactNode }) {
       <Link href="/" className="rounded-md">
         <Wordmark />
       </Link>
-      <nav aria-label="Site" className="ml-auto flex flex-wrap gap-1">
-        {(await helpLinks()).map(({ href, label }) => (
+      <nav aria-label="Site" className="ml-auto flex flex-wrap justify-end gap-1">
+        {(await linksOf("site", "help")).map(({ href, label }) => (
           <Link key={href} href={href} className={buttonStyle("quiet")}>
             {label}
           </Link>

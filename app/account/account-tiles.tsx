@@ -1,3 +1,4 @@
+import { topUp } from "@optional/payments/top-up"
 import { PlanTile } from "@/components/account/plan-tile"
 import { Shortage } from "@/components/account/shortage"
 import { Count } from "@/components/list/cells"
@@ -21,6 +22,7 @@ export function AccountTiles({
   subscription: CurrentSubscription | null
   hasCalled: boolean
 }) {
+  const sold = topUp()
   const forecast = shortageOf(balance, neededForCall) ? null : forecastOf(balance, days)
   return (
     <Tiles>
@@ -63,7 +65,16 @@ export function AccountTiles({
           label="Plan"
           note={
             <>
-              A plan adds credits every month or year. Contact <SupportLink /> to subscribe.
+              A plan adds credits every month or year.{" "}
+              {sold ? (
+                <Link href={sold.href} className="font-medium text-accent underline">
+                  Choose a plan
+                </Link>
+              ) : (
+                <>
+                  Contact <SupportLink /> to subscribe.
+                </>
+              )}
             </>
           }
         >

@@ -1,3 +1,4 @@
+import { topUp } from "@optional/payments/top-up"
 import type { Metadata } from "next"
 import { GET as credits } from "@/app/api/v1/me/credits/route"
 import { GET as orders } from "@/app/api/v1/me/orders/route"
@@ -30,6 +31,7 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
   const viewer = await requireViewer("/account")
   const { deletion, recovery } = await searchParams
   const { id, name, email } = viewer
+  const sold = topUp()
   const [progress, subscription, { meta: balance }, days, month, lastRequests, lastOrders, keys, isRestored] =
     await Promise.all([
       progressOf(id),
@@ -60,7 +62,16 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
       {recovery === "used" && <RecoveryCodeUsed left={(await factorsOf(id)).recoveryCodesLeft} />}
       {subscription?.status === "past_due" && (
         <Notice tone="warn">
-          A payment is overdue. Contact <SupportLink /> to pay it.
+          A payment is overdue.{" "}
+          {sold ? (
+            <Link href={sold.href} className="font-medium underline">
+              Pay it
+            </Link>
+          ) : (
+            <>
+              Contact <SupportLink /> to pay it.
+            </>
+          )}
         </Notice>
       )}
       <NextSteps {...progress} />

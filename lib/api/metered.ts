@@ -1,3 +1,4 @@
+import { topUp } from "@optional/payments/top-up"
 import { z } from "zod"
 import type { OwnerId } from "@/lib/authority/owner"
 import { noticeLater } from "@/lib/credits/notices"
@@ -5,11 +6,11 @@ import { fingerprintOf, type RunResult, run, type Worked } from "@/lib/credits/r
 import type { Spending } from "@/lib/credits/spending"
 import { readStatements } from "@/lib/credits/store"
 import { inCredits } from "@/lib/credits/words"
-import { env } from "@/lib/env"
 import type { Statement } from "@/lib/platform/postgres/page"
 import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { id, timestamp } from "@/lib/platform/schemas/fields"
 import { log } from "@/lib/platform/telemetry/log"
+import { addingCredits } from "@/lib/top-up"
 import { authorizeAgain, type Caller } from "./authenticate"
 import { readJson, validated } from "./body"
 import { type PreparedCall, type Routes, routes } from "./endpoint"
@@ -173,11 +174,14 @@ function settledRun(maxCost: number, result: z.ZodType) {
 
 function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number, repeated: string): never {
   switch (outcome.reason) {
-    case "insufficient":
+    case "insufficient": {
+      const { label, url } = addingCredits()
       return refuseAs(
         "insufficient_credits",
-        said`A call needs a balance of ${ours(inCredits(maxCost))}, its maximum cost, and the balance is ${outcome.balance}. Nothing was charged. How to add credits: ${ours(env().BASE_URL)}/docs#credits`,
+        said`A call needs a balance of ${ours(inCredits(maxCost))}, its maximum cost, and the balance is ${outcome.balance}. Nothing was charged. ${ours(label)}: ${ours(url)}`,
+        topUp() && { Link: `<${url}>; rel="payment"` },
       )
+    }
     case "key_limit":
       return refuseAs("key_limit_reached", describeLimit(outcome.spending, outcome.keyHold))
     case "mismatch":

@@ -27,6 +27,8 @@ type Details = {
   count?: number
   provider?: string
   amount?: number
+  at?: string
+  pack?: number | null
 }
 
 type Found = {
@@ -41,8 +43,8 @@ type Found = {
 type Sentence = (entry: { details: Details; key: string; by: string }) => string
 
 type Elsewhere = `waitlist.${string}` | `database.${string}`
-/** Credits are in the ledger, replies arrive by email, and notes are for staff. */
-type ForStaff = `credits.${string}` | `feedback.${string}` | "user.noted"
+/** Credits are in the ledger, refunds in the list of orders, replies arrive by email, and notes are for staff. */
+type ForStaff = `credits.${string}` | `order.${string}` | `feedback.${string}` | "user.noted"
 
 const yourSentences = Object.fromEntries(
   Object.entries<string>(yours.actions).map(([action, sentence]): [string, Sentence] => [
@@ -70,6 +72,7 @@ const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = 
   "user.address_restored": () => "Change of email address undone",
   "user.provider_connected": ({ details: { provider = "" } }) => `${providerName(provider)} connected`,
   "user.provider_disconnected": ({ details: { provider = "" } }) => `${providerName(provider)} disconnected`,
+  "user.top_up_changed": ({ details: { pack } }) => `Automatic top-up turned ${pack ? "on" : "off"}`,
   "user.exported": () => "Data exported",
   "user.deletion_requested": ({ by }) => `Deletion requested${by}`,
   "user.deletion_undone": ({ by }) => `Deletion undone${by}`,
@@ -85,6 +88,8 @@ const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = 
   "user.factors_reset": ({ by }) => `Two-factor authentication reset${by}`,
   "user.password_changed": () => "Password changed",
   "user.password_reset": ({ by }) => `Password reset${by}`,
+  "subscription.canceled": ({ details: { at }, by }) =>
+    `Subscription canceled${at === "now" ? "" : " at the end of its period"}${by}`,
   "api_key.issued": ({ key, by }) => `${key} created${by}`,
   "api_key.rotated": ({ key, by }) => `${key} rotated${by}`,
   "api_key.changed": ({ key, by }) => `${key} changed${by}`,
@@ -109,6 +114,8 @@ const sentencesForStaff: Record<AuditAction, Sentence> = {
   "user.noted": ({ by }) => `Staff note added${by}`,
   "credits.granted": ({ details: { amount = 0 }, by }) => `${inCredits(amount)} granted${by}`,
   "credits.deducted": ({ details: { amount = 0 }, by }) => `${inCredits(amount)} deducted${by}`,
+  "order.refunded": ({ by }) => `Order refunded${by}`,
+  "order.recorded": ({ by }) => `Purchase recorded${by}`,
   "feedback.reviewed": ({ by }) => `Feedback reviewed${by}`,
   "feedback.resolved": ({ by }) => `Feedback resolved${by}`,
   "feedback.replied": ({ by }) => `Feedback replied to${by}`,

@@ -7,6 +7,7 @@ import { env } from "@/lib/env"
 import { emailAddress, mailboxOf } from "@/lib/platform/email/address"
 import { sendEmail } from "@/lib/platform/email/send"
 import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
+import { localPath } from "@/lib/platform/http/local-path"
 import { db } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { hidden, secret } from "@/lib/platform/schemas/form-fields"
@@ -87,8 +88,21 @@ export function findSignUp(token: string): Promise<SignUp | null> {
 }
 
 export async function signUpOfBrowser(): Promise<SignUp | null> {
-  const id = z.uuid().safeParse((await cookies()).get(cookieName("sign-up"))?.value)
+  const [text] = await signUpCookie()
+  const id = z.uuid().safeParse(text)
   return id.success ? live(Prisma.sql`id = ${id.data}::uuid`) : null
+}
+
+/** The page that the visitor wanted to open; `/` if the sign-up was made in another browser. */
+export async function pageOfSignUp(): Promise<string> {
+  const [, path] = await signUpCookie()
+  return localPath(path)
+}
+
+/** The id and the path of the page. */
+async function signUpCookie(): Promise<[string, string]> {
+  const value = (await cookies()).get(cookieName("sign-up"))?.value ?? ""
+  return [value.slice(0, 36), value.slice(36)]
 }
 
 async function live(condition: Prisma.Sql): Promise<SignUp | null> {
@@ -98,9 +112,10 @@ async function live(condition: Prisma.Sql): Promise<SignUp | null> {
   return found ?? null
 }
 
-export async function rememberSignUp(id: string): Promise<void> {
+/** @param path of the page that the visitor wanted to open */
+export async function rememberSignUp(id: string, path: string): Promise<void> {
   const jar = await cookies()
-  jar.set(cookieName("sign-up"), id, { ...cookieOptions(), maxAge: verificationHours * 3600 })
+  jar.set(cookieName("sign-up"), id + path, { ...cookieOptions(), maxAge: verificationHours * 3600 })
 }
 
 export async function forgetSignUp(): Promise<void> {

@@ -1,6 +1,7 @@
 import {
   conventions,
   meteredHeaders,
+  paymentHeaders,
   replacedHeaders,
   responseHeaders,
   retryable,
@@ -27,6 +28,7 @@ export const headers: Readonly<Record<string, string>> = {
   ...retryHeaders,
   ...meteredHeaders,
   ...replacedHeaders,
+  ...paymentHeaders,
 }
 
 const inCode = (code: string) => `\`${code}\``

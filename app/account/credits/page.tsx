@@ -8,15 +8,20 @@ import { NoMatch } from "@/components/list/list-view"
 import { Paging } from "@/components/list/paging"
 import { addressOf, cleanQuery, readListing } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
+import { Card } from "@/components/page/card"
 import { PageFrame } from "@/components/page/page-frame"
 import { buttonStyle } from "@/components/ui/button"
 import { EmptyState } from "@/components/ui/empty-state"
 import { Link } from "@/components/ui/link"
 import { RowsTable, type TableColumn } from "@/components/ui/table"
 import { Tile, Tiles } from "@/components/ui/tile"
+import { alertsOf } from "@/lib/credits/alerts"
 import { creditDays, forecastOf } from "@/lib/credits/days"
 import { describeForecast, inCredits, nameOfLine, shortageOf } from "@/lib/credits/words"
+import { deliversEmails } from "@/lib/platform/email/mailbox"
 import { requireViewer } from "@/lib/sign-in/browser-session"
+import { addingCredits } from "@/lib/top-up"
+import { AlertsForm } from "./alerts-form"
 import { entriesPage } from "./entry-origin"
 import { endpoint } from "./ledger"
 import { entry } from "./navigation"
@@ -33,9 +38,10 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
   if (params.kind || params.runId) redirect(addressOf(entriesPage, params))
   // A filter or page number in the URL means that the viewer reads the ledger, so the forecast and charts are left out.
   const isWhole = cleanQuery(page, params).size === 0
-  const [{ query, found }, days, needed] = await Promise.all([
+  const [{ query, found }, days, alerts, needed] = await Promise.all([
     readListing(page, params, (search) => endpoint.read(viewer.id, search)),
     isWhole ? creditDays(viewer.id) : null,
+    isWhole && deliversEmails() ? alertsOf(viewer.id) : null,
     neededForCall(),
   ])
   const canCall = "data" in found && !shortageOf(found.meta.balance, needed)
@@ -64,6 +70,16 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
             {inCredits(found.meta.held)}
           </Tile>
         </Tiles>
+      )}
+      {alerts && (
+        <Card
+          label="Usage alerts"
+          title="Usage alerts"
+          id="alerts"
+          intro="We send you an email at these numbers of credits. Days and months are in UTC."
+        >
+          <AlertsForm alerts={alerts} />
+        </Card>
       )}
       {days && <Usage days={days} />}
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
@@ -118,12 +134,13 @@ function Origin(line: Line) {
 }
 
 function NoEntries() {
+  const adding = addingCredits()
   return (
     <EmptyState
       title="No entries yet"
       action={
-        <Link href="/docs#credits" className={buttonStyle()}>
-          How to add credits
+        <Link href={adding.href} className={buttonStyle()}>
+          {adding.label}
         </Link>
       }
     >

@@ -1,3 +1,4 @@
+import { topUp } from "@optional/payments/top-up"
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/orders/route"
 import { Count, Day, Money, None, Status, Text } from "@/components/list/cells"
@@ -52,16 +53,24 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
 }
 
 function NoOrders() {
+  const { href, label } = topUp() ?? { href: "/account/credits", label: "View your balance" }
   return (
     <EmptyState
       title="No orders yet"
       action={
-        <Link href="/account/credits" className={buttonStyle()}>
-          View your balance
+        <Link href={href} className={buttonStyle()}>
+          {label}
         </Link>
       }
     >
-      Contact <SupportLink /> to buy credits or a plan. Until then, your runs use your balance.
+      {topUp() ? (
+        "Plans and packs add credits."
+      ) : (
+        <>
+          Contact <SupportLink /> to buy credits or a plan.
+        </>
+      )}{" "}
+      Until then, your runs use your balance.
     </EmptyState>
   )
 }

@@ -14,8 +14,9 @@ export function confirmationOf({ email, date }: DeletionFacts): Confirmation {
           <Untrusted>{email}</Untrusted>
         </strong>{" "}
         at once: all browsers are signed out, and requests with its API keys are rejected. On {date} your personal data
-        is deleted, your keys are revoked, your subscription ends, and your credits are lost. Until then, you can sign
-        in and undo the deletion. After that, it cannot be undone.
+        is deleted, your keys are revoked, and your credits are lost. Until then, you can sign in and undo the deletion.
+        After that, it cannot be undone. Your subscription ends without a refund, and undoing the deletion does not
+        resume it.
       </>
     ),
     action: requestDeletion,

@@ -46,7 +46,7 @@ export const conventions = {
     "Measures in minor units are always split by `currency`: in `orders` and `subscriptions` the counts beside them too; in `accounts` these are in rows with a null `currency`.",
   walk: `To read all rows, use \`limit=${limitBounds.max}\` and repeat the request with \`cursor=\` set to \`meta.nextCursor\` until it is null: every row that exists throughout is returned once. With \`offset\`, rows can be skipped or repeated.`,
   stream:
-    'To read all rows in one request and one snapshot, send `Accept: application/x-ndjson` or `text/csv`, without `limit`, `offset` and `cursor`. NDJSON is complete only if its last line is `{ "meta": { "total" } }`; an incomplete CSV ends with a broken connection. A key, or all keys of a customer together, read one stream at a time, for at most 10 minutes and at 4 KB per second at least.',
+    'To read all rows in one request and one snapshot, send `Accept: application/x-ndjson` or `text/csv`, without `limit`, `offset` and `cursor`. NDJSON is complete only if its last line is `{ "meta": { "total" } }`; an incomplete CSV ends with a broken connection. A key, or all keys of a customer together, read one stream at a time, within 10 minutes and at 4 KB per second at least.',
   emails:
     "`fields=userId,email` adds the address of the account to lists with `userId`, in the audit log of the actor. It also needs `users.read`.",
   search: `\`q\` searches for part of a name or address, an id, or the first characters of a key, with ${searchLength.min} to ${searchLength.max} characters; more than ${maxMatches} matches return 400.`,
@@ -86,6 +86,10 @@ export const meteredHeaders: Readonly<Record<string, string>> = {
 
 export const replacedHeaders: Readonly<Record<string, string>> = {
   "Key-Expires": "Only for a key that was replaced by another one: when it stops working (ISO 8601, UTC)",
+}
+
+export const paymentHeaders: Readonly<Record<string, string>> = {
+  Link: 'Only of `insufficient_credits`, where credits are sold: the page on which the account pays, with `rel="payment"`',
 }
 
 /** Errors with `Retry-After`. */

@@ -14,6 +14,7 @@ import {
   jsonSchemaOf,
   meteredHeaders,
   operationId,
+  paymentHeaders,
   replacedHeaders,
   responseHeaders,
   retryable,
@@ -71,12 +72,16 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         ),
       },
       headers: Object.fromEntries(
-        Object.entries({ ...responseHeaders, ...replacedHeaders, ...meteredHeaders, ...retryHeaders }).map(
-          ([name, description]) => [
-            name,
-            { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
-          ],
-        ),
+        Object.entries({
+          ...responseHeaders,
+          ...replacedHeaders,
+          ...meteredHeaders,
+          ...retryHeaders,
+          ...paymentHeaders,
+        }).map(([name, description]) => [
+          name,
+          { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
+        ]),
       ),
       responses: Object.fromEntries(
         endpoints.flatMap((endpoint) =>
@@ -216,6 +221,7 @@ function errorResponse(codes: Codes) {
     headers: headersOf([
       ...(errors[first].status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(responseHeaders)),
       ...(retryable.includes(first) ? Object.keys(retryHeaders) : []),
+      ...(codes.includes("insufficient_credits") ? Object.keys(paymentHeaders) : []),
     ]),
     content: errorContent(codes),
   }

@@ -11,6 +11,8 @@ import { type EmailContent, type Template, templates } from "./templates"
 
 const key = { name: hostile, start: hostile }
 
+const adding = { label: hostile, url: `${env().BASE_URL}/docs#credits` }
+
 const expiring = { surface: "user", ...key, expiresAt: new Date(0), hasExpired: false, ownerEmail: null } as const
 
 /** Facts for every template; each text is hostile. */
@@ -47,8 +49,10 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   admin_key_created: [{ email: hostile, start: hostile }],
   keys_revoked: [{ keys: [key, { ...key, start: "second" }] }],
   keys_expiring: [{ keys: [expiring, { ...expiring, surface: "admin", hasExpired: true, ownerEmail: hostile }] }],
-  credits_low: [{ balance: "200 credits", added: "1,000 credits", percent: 20, needed: "10 credits" }],
-  credits_too_low: [{ balance: "9 credits", added: "1,000 credits", percent: 20, needed: "10 credits" }],
+  credits_low: [{ balance: "200 credits", added: "1,000 credits", percent: 20, needed: "10 credits", adding }],
+  credits_too_low: [{ balance: "9 credits", added: "1,000 credits", percent: 20, needed: "10 credits", adding }],
+  credit_alert: [{ period: null, amount: "90 credits", credits: "100 credits", adding }],
+  top_up_declined: [{ credits: "500 credits", why: hostile }],
   key_leaked: [{ surface: "user", ...key, id: hostile, predecessor: hostile }],
   admin_key_leaked: [{ email: hostile, id: hostile, start: hostile }],
   password_reset: [{ token: hostile, minutes: 60 }],

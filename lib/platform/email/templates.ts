@@ -27,7 +27,16 @@ type KeyFacts = { surface: Surface; name: string; start: string }
 export type ExpiringKey = KeyFacts & { expiresAt: Date; hasExpired: boolean; ownerEmail: string | null }
 
 /** Amounts are in words, such as "1,000 credits". */
-type CreditFacts = { balance: string; added: string; percent: number; needed: string }
+type CreditFacts = {
+  balance: string
+  added: string
+  percent: number
+  needed: string
+  adding: { label: string; url: string }
+}
+
+/** `period` is null for the balance. */
+type AlertFacts = { period: "day" | "month" | null; amount: string; credits: string; adding: CreditFacts["adding"] }
 
 type TokenFacts = { token: string; hours: number }
 
@@ -325,23 +334,44 @@ export const templates = {
     ],
     security: true,
   }),
-  credits_low: ({ balance, added, percent, needed }: CreditFacts) => ({
+  credits_low: ({ balance, added, percent, needed, adding }: CreditFacts) => ({
     subject: `Your credits are running low: ${balance} left`,
     body: [
       `Your balance is ${balance}, at most ${percent} % of the ${added} that were last added.`,
       `A call needs a balance of ${needed}, its maximum cost. With less, calls are refused.`,
-      { label: "How to add credits", url: urlOf("/docs#credits") },
+      { label: adding.label, url: adding.url },
       { label: "View your credits", url: urlOf("/account/credits") },
     ],
     security: true,
   }),
-  credits_too_low: ({ balance, needed }: CreditFacts) => ({
+  credits_too_low: ({ balance, needed, adding }: CreditFacts) => ({
     subject: `Your credits are too few for a call: ${balance} left`,
     body: [
       `Your balance is ${balance}. A call needs a balance of ${needed}, its maximum cost.`,
       "Until credits are added, calls are refused with the status 402, and nothing is charged.",
-      { label: "How to add credits", url: urlOf("/docs#credits") },
+      { label: adding.label, url: adding.url },
       { label: "View your credits", url: urlOf("/account/credits") },
+    ],
+    security: true,
+  }),
+  credit_alert: ({ period, amount, credits, adding }: AlertFacts) => ({
+    subject: period ? `You spent ${amount} this ${period}` : `Your balance is ${amount}`,
+    body: [
+      period
+        ? `Your runs have cost ${amount} this ${period} (UTC). You asked for an email at ${credits}.`
+        : `Your balance is ${amount}. You asked for an email at ${credits} left.`,
+      { label: "View your credits", url: urlOf("/account/credits") },
+      ...(period ? [] : [{ label: adding.label, url: adding.url }]),
+      `${period ? `You get this email once a ${period}.` : "You get this email again after your balance was higher."} To change it, open the usage alerts below your balance.`,
+    ],
+    security: true,
+  }),
+  top_up_declined: ({ credits, why }: { credits: string; why: string }) => ({
+    subject: "An automatic top-up was declined",
+    body: [
+      `The payment for ${credits} was declined: ${why}`,
+      "No credits were added. Automatic top-up is paused until your card changes or you turn it on again.",
+      { label: "Change your card", url: urlOf("/account/plan") },
     ],
     security: true,
   }),

@@ -45,6 +45,8 @@ export const limits = {
   notesAccount: { tokens: 60, windowSeconds: 3600 },
   /** Each is decoded, and writes to the audit log. */
   picturesAccount: { tokens: 20, windowSeconds: 3600 },
+  /** Each asks the payment provider: a checkout, a change of plan, or a return from a checkout. */
+  purchasesAccount: { tokens: 60, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   /** A stolen session cannot write to every customer. */
   repliesAccount: { tokens: 60, windowSeconds: 3600 },

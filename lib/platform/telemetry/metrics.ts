@@ -18,6 +18,13 @@ export function metrics() {
       },
     })
     new Gauge(named("processes", "Processes that serve")).set(1)
+    // Other processes, which do not sweep, have 0.
+    const swept = (name: string, help: string) => new Gauge({ ...named(name, help), aggregator: "max" as const })
+    const paymentCalls = counter("payment_provider_calls_total", "Calls to the payment provider by outcome", [
+      "outcome",
+    ])
+    // Prometheus sees no increase in a series that starts at 1.
+    for (const outcome of ["done", "refused", "unavailable"]) paymentCalls.inc({ outcome }, 0)
     return {
       registry,
       connections,
@@ -38,14 +45,24 @@ export function metrics() {
       unlogged: counter("requests_unlogged_total", "Requests with keys that are missing from the request log"),
       sweeps: counter("sweeps_total", "Rounds of the sweeper's jobs by outcome", ["job", "outcome"]),
       swept: counter("swept_reservations_total", "Overdue reservations released by the sweeper"),
-      unsealed: new Gauge({
-        ...named(
-          "audit_unsealed_timestamp_seconds",
-          "Start of the first unsealed day of the audit log; 0 in a process that has not run this job",
-        ),
-        // Other processes, which do not sweep, have 0.
-        aggregator: "max",
-      }),
+      unsealed: swept(
+        "audit_unsealed_timestamp_seconds",
+        "Start of the first unsealed day of the audit log; 0 in a process that has not run this job",
+      ),
+      paymentCalls,
+      paymentRequestsWaiting: swept(
+        "payment_requests_waiting_seconds",
+        "Age of the oldest request that the payment provider has not done",
+      ),
+      paymentEventsWaiting: swept(
+        "payment_events_waiting_seconds",
+        "Age of the oldest event of the payment provider that is not booked",
+      ),
+      paymentDifferences: swept(
+        "payment_differences",
+        "Differences of the last comparison with the payment provider that are not booked",
+      ),
+      erasuresWaiting: swept("erasures_waiting", "Accounts whose erasure has waited a day for the payment provider"),
     }
   })
 }

@@ -25,3 +25,10 @@ export function decimal(amount: number, currency: string): string {
   const places = digitsOf(currency)
   return (amount / 10 ** places).toFixed(places)
 }
+
+/** @returns the minor units of a decimal number, or null if the currency has fewer digits */
+export function minorUnits(decimal: string, currency: string): number | null {
+  const [whole = "", fraction = ""] = decimal.split(".")
+  const places = digitsOf(currency)
+  return fraction.length > places ? null : Number(whole + fraction.padEnd(places, "0"))
+}

@@ -11,6 +11,7 @@ import { Link } from "@/components/ui/link"
 import { findOwnRun } from "@/lib/credits/lines"
 import { inWords } from "@/lib/platform/text/words"
 import { requireViewer } from "@/lib/sign-in/browser-session"
+import { addingCredits } from "@/lib/top-up"
 import { EntryOrigin, entriesPage as page } from "../entry-origin"
 import { RunFacts } from "../run-facts"
 
@@ -31,6 +32,7 @@ export default async function EntriesPage({ searchParams }: PageProps<"/account/
   const viewer = await requireViewer(page)
   const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
   const runId = listing.query.get("runId")
+  const adding = addingCredits()
   const run = runId && "data" in listing.found ? await findOwnRun(viewer.id, runId) : null
   return (
     <PageFrame
@@ -51,8 +53,8 @@ export default async function EntriesPage({ searchParams }: PageProps<"/account/
           <EmptyState
             title="No entries yet"
             action={
-              <Link href="/docs#credits" className={buttonStyle()}>
-                How to add credits
+              <Link href={adding.href} className={buttonStyle()}>
+                {adding.label}
               </Link>
             }
           />
