@@ -7,6 +7,7 @@ export const permissions = {
   "notes.manage": "Add notes to accounts",
   "owners.manage": "The same for owners and admins",
   "billing.read": "Read subscriptions and orders",
+  "billing.manage": "Refund orders, cancel subscriptions, record purchases",
   "credits.read": "Read the credit ledger and balances",
   "credits.manage": "Grant and deduct credits",
   "audit.read": "Read the audit log and the requests with every key",
@@ -34,7 +35,10 @@ export const roles = {
     ...(["feedback.read", "feedback.manage", "waitlist.read", "waitlist.manage"] as const),
     ...yours.roles.support,
   ],
-  finance: ["admin.access", "billing.read", "credits.read", "api_keys.manage", ...yours.roles.finance],
+  finance: [
+    ...(["admin.access", "billing.read", "billing.manage", "credits.read", "api_keys.manage"] as const),
+    ...yours.roles.finance,
+  ],
   bookkeeper: ["billing.read", "api_keys.manage", ...yours.roles.bookkeeper],
   member: [],
 } as const satisfies Record<string, readonly Permission[]>

@@ -23,7 +23,7 @@ type ResourceColumn<Row, Related> = Omit<Column<Row>, "cell"> & {
 
 type ResourceForm<Row, Related> = {
   around: (table: ReactNode, rows: readonly Row[], related: Related) => ReactNode
-  nameOf: (row: Row, related: Related) => string | undefined
+  nameOf?: ((row: Row, related: Related) => string | undefined) | undefined
   actions: (row: Row, related: Related) => ReactNode
 }
 
@@ -92,11 +92,14 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   )
 }
 
-function formWith<Row, Related>(form: ResourceForm<Row, Related>, related: Related): RowForm<Row> {
+function formWith<Row, Related>(
+  { around, nameOf, actions }: ResourceForm<Row, Related>,
+  related: Related,
+): RowForm<Row> {
   return {
-    around: (table, rows) => form.around(table, rows, related),
-    nameOf: (row) => form.nameOf(row, related),
-    actions: (row) => form.actions(row, related),
+    around: (table, rows) => around(table, rows, related),
+    nameOf: nameOf && ((row) => nameOf(row, related)),
+    actions: (row) => actions(row, related),
   }
 }
 

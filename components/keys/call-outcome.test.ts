@@ -62,6 +62,12 @@ describe("a failed call", () => {
     })
   })
 
+  test("for want of credits leads to the page on which to pay, if the response names one", () => {
+    const Link = '<https://shop.example/account/plan>; rel="payment"'
+    const next = { label: "Add credits", href: "https://shop.example/account/plan" }
+    expect(failure("insufficient_credits", "Why.", { Link }).next).toEqual(next)
+  })
+
   test.each(["127.0.0.1", "2001:db8::1"])("from %s offers to add this address", (address) => {
     const message = `This key does not work from ${address}: its owner has limited it to other addresses.`
     expect(failure("address_not_allowed", message).next?.label).toBe(`Add ${address} to this key`)

@@ -22,7 +22,8 @@ export function outcomeOf(response: ApiResponse | undefined, counts: Counts, key
   if (status === 200)
     return { isGood: true, words: data ? resultInWords(data, headers, counts) : worksWith(result?.tools), requestId }
   const message = error?.message ?? "the call failed"
-  const failed = { message, retryAfter: headers.get("Retry-After"), key }
+  const [, paymentPage] = /^<([^>]+)>; rel="payment"$/.exec(headers.get("Link") ?? "") ?? []
+  const failed = { message, retryAfter: headers.get("Retry-After"), paymentPage, key }
   return { isGood: false, words: `Status ${status}: ${message}`, next: nextStepAfter(error?.code, failed), requestId }
 }
 
@@ -62,7 +63,7 @@ function resultInWords({ cost, balance, result }: NonNullable<Body["data"]>, hea
   return [...countsInWords(counts, result ?? {}), ...price].join(" · ")
 }
 
-type Failed = { message: string; retryAfter: string | null; key: NewKey }
+type Failed = { message: string; retryAfter: string | null; paymentPage: string | undefined; key: NewKey }
 
 const edit = (label: string, { id, page }: NewKey): NextStep => ({ label, href: `${page}?change=${id}` })
 const create = (label: string, { page }: NewKey): NextStep => ({ label, href: `${page}?new` })
@@ -73,7 +74,7 @@ const contact = (): NextStep => ({ label: `Contact ${product.supportEmail}`, hre
 const nextSteps: { readonly [Code in ErrorCode]?: (failed: Failed) => NextStep } = {
   bad_request: () => ({ label: "Change the body, then run it again." }),
   unauthorized: ({ key }) => create("Create another key", key),
-  insufficient_credits: () => ({ label: "Add credits", href: "/docs#credits" }),
+  insufficient_credits: ({ paymentPage }) => ({ label: "Add credits", href: paymentPage ?? "/docs#credits" }),
   key_limit_reached: ({ key }) => edit("Raise the spending limit of this key", key),
   wrong_scope: ({ key }) => create("Create another key", key),
   forbidden: contact,

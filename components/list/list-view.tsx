@@ -20,8 +20,8 @@ export type Column<Row> = TableColumn<Row> & {
 export type RowForm<Row> = {
   /** Puts the form of the rows' buttons around the table. */
   around: (table: ReactNode, rows: readonly Row[]) => ReactNode
-  /** @returns `undefined` if no action is offered for the row */
-  nameOf: (row: Row) => string | undefined
+  /** For actions on several rows. @returns `undefined` if none is offered for the row */
+  nameOf?: ((row: Row) => string | undefined) | undefined
   actions: (row: Row) => ReactNode
 }
 
@@ -57,16 +57,17 @@ export function ListView<Row extends { id: string }>({
     numeric,
     sorting: sort === undefined ? undefined : sortingBy(sort, numeric, page, query),
   }))
+  const nameOf = rowForm?.nameOf
   const listOf = (rows: readonly Row[]) => {
     if (rows.length === 0) return query.size > 0 ? <NoMatch page={page} /> : empty
     return (
       <RowsTable
         caption={title}
-        headings={rowForm ? [selectHeading, ...headings, { actions: "Actions" }] : headings}
+        headings={[...(nameOf ? [selectHeading] : []), ...headings, ...(rowForm ? [{ actions: "Actions" }] : [])]}
         columns={columns}
         rows={rows}
         keyOf={({ id }) => id}
-        first={rowForm && ((row) => <SelectCell id={row.id} name={rowForm.nameOf(row)} />)}
+        first={nameOf && ((row) => <SelectCell id={row.id} name={nameOf(row)} />)}
         last={rowForm?.actions}
         sticky
       />
@@ -86,7 +87,7 @@ export function ListView<Row extends { id: string }>({
             meta={found.meta}
             rows={found.data.length}
           />
-          {found.data.length > 0 && <RowKeys selects={rowForm !== undefined} />}
+          {found.data.length > 0 && <RowKeys selects={nameOf !== undefined} />}
           <ApiRequest path={path} query={apiQuery} />
         </>
       ) : (

@@ -3,6 +3,7 @@ import { type AuditAction, audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts, lockViewer, type Standing } from "@/lib/authority/authority"
 import type { OwnerId } from "@/lib/authority/owner"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { requestCancellation } from "@/lib/purchases/provider-requests"
 import { graceDays } from "./grace-days"
 import { asManager, type ChangeResult } from "./mutations"
 
@@ -67,6 +68,7 @@ async function schedule(
   if (!scheduled) return undefined
   // A trigger ends all sessions.
   if (isActive) await transaction.user.update({ where: { id }, data: { status: "closed" } })
+  await requestCancellation(transaction, id, "cancel_now")
   const details = { dueAt: scheduled.dueAt.toISOString() }
   await audit(transaction, { actorId, action: "user.deletion_requested", targetType: "user", targetId: id, details })
   return scheduled

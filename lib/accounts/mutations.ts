@@ -6,6 +6,7 @@ import { maxIdleSeconds, type Role } from "@/lib/permissions"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { optional } from "@/lib/platform/schemas/form-fields"
 import { plainText } from "@/lib/platform/schemas/text"
+import { requestCancellation } from "@/lib/purchases/provider-requests"
 
 export const statusReason = optional(plainText({ name: "Reason", max: 200 }))
 
@@ -14,6 +15,9 @@ const statusChanges = {
   unban: { status: "active", action: "user.unbanned" },
   close: { status: "closed", action: "user.closed" },
 } as const satisfies Record<string, { status: UserStatus; action: AuditAction }>
+
+/** Undoing a ban does not resume the subscription. */
+const cancellations = { ban: "cancel_at_period_end", close: "cancel_now" } as const
 
 export type StatusChange = keyof typeof statusChanges
 
@@ -46,6 +50,7 @@ export function changeStatus(
     }
     // A trigger ends all sessions: one from before a ban stays invalid after the unban.
     await transaction.user.update({ where: { id: target.id }, data: { status } })
+    if (change !== "unban") await requestCancellation(transaction, target.id, cancellations[change])
     if (deletion) {
       const undoable = change !== "close"
       await transaction.accountDeletion.update({ where: { userId: target.id }, data: { undoable } })

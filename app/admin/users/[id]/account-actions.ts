@@ -104,7 +104,7 @@ export const accountActions = {
     command: "Ban",
     title: "Ban this account?",
     effect: () =>
-      "will be signed out, and their keys will stop working on the next request. You can unban the account later.",
+      "will be signed out, and their keys will stop working on the next request. A subscription is canceled at the end of its period. You can unban the account later, which does not resume the subscription.",
     kind: "danger",
     permission: "users.manage",
     statuses: ["active"],
@@ -115,7 +115,8 @@ export const accountActions = {
     label: "Undo deletion",
     command: "Undo the deletion of",
     title: "Undo the deletion of this account?",
-    effect: () => "will not be deleted. If the request closed the account, it opens again, and its keys work.",
+    effect: () =>
+      "will not be deleted. If the request closed the account, it opens again, and its keys work. A canceled subscription is not resumed.",
     kind: "primary",
     permission: "users.manage",
     statuses: [],
@@ -126,7 +127,8 @@ export const accountActions = {
     label: "Close account",
     command: "Close",
     title: "Permanently close this account?",
-    effect: () => "will be signed out, and their keys will stop working on the next request. This cannot be undone.",
+    effect: () =>
+      "will be signed out, and their keys will stop working on the next request. A subscription is canceled now, without a refund. This cannot be undone.",
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned"],
@@ -137,7 +139,7 @@ export const accountActions = {
     command: "Delete",
     title: "Delete this account?",
     effect: () =>
-      `will be closed now. Their personal data will be deleted permanently in ${graceDays} days; orders and the credit ledger stay, without a person. Until then you can undo the deletion. So can they after a sign-in, unless the account is already banned or closed. They get an email.`,
+      `will be closed now, and a subscription canceled. Their personal data will be deleted permanently in ${graceDays} days; orders and the credit ledger stay, without a person. Until then you can undo the deletion. So can they after a sign-in, unless the account is already banned or closed. They get an email.`,
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned", "closed"],

@@ -5,6 +5,7 @@ import { daysAgo } from "@/components/list/dates"
 import { Tile, Tiles } from "@/components/ui/tile"
 import { formatters } from "@/components/values/units"
 import { type Account, netRevenueOf } from "@/lib/accounts/overview"
+import { owedBy } from "@/lib/credits/balance"
 import { inCredits, shortageOf } from "@/lib/credits/words"
 import { holds } from "@/lib/permissions"
 import { shownDays, type Use } from "./account-use"
@@ -17,6 +18,7 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
   const readsBilling = holds(role, "billing.read")
   if (!readsCredits && !readsBilling && !use) return null
   const shortage = shortageOf(balance, await neededForCall())
+  const owed = (await owedBy([id])).get(id) ?? 0
   return (
     <Tiles>
       {readsCredits && (
@@ -26,6 +28,7 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
           note={
             <>
               {shortage && <span className="block text-warn">{shortage}</span>}
+              {owed > 0 && <span className="block text-warn">owes {inCredits(owed)} since a refund</span>}
               {held > 0 && <span className="block">{inCredits(held)} held by runs in progress</span>}
             </>
           }

@@ -3,11 +3,20 @@
 import { ChevronDown } from "lucide-react"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { MenuPopover } from "@/components/overlay/menu-popover"
-import { Button } from "@/components/ui/button"
+import { Button, buttonStyle } from "@/components/ui/button"
+import { Link } from "@/components/ui/link"
 import { type AccountAction, accountActions, isAccountAction } from "./account-actions"
 import { confirmationOf, type FormFacts } from "./confirmation"
 
-export function ActionButtons({ actions, ...facts }: FormFacts & { actions: readonly AccountAction[] }) {
+export function ActionButtons({
+  actions,
+  links,
+  ...facts
+}: FormFacts & {
+  actions: readonly AccountAction[]
+  /** Of optional modules. */
+  links: readonly { label: string; href: string }[]
+}) {
   const others = actions.filter((action) => action !== "grant")
   return (
     <ConfirmButtons
@@ -19,7 +28,7 @@ export function ActionButtons({ actions, ...facts }: FormFacts & { actions: read
           {accountActions.grant.label}
         </Button>
       )}
-      {others.length > 0 && (
+      {others.length + links.length > 0 && (
         <>
           <Button popoverTarget="account-actions">
             Actions
@@ -29,6 +38,11 @@ export function ActionButtons({ actions, ...facts }: FormFacts & { actions: read
             id="account-actions"
             className="w-48 rounded-lg border border-line bg-panel p-1 text-ink shadow-lg supports-[position-area:bottom]:m-0 supports-[position-area:bottom]:mt-1 supports-[position-area:bottom]:[inset:auto] supports-[position-area:bottom]:[position-area:bottom_span-left] supports-[position-area:bottom]:[position-try-fallbacks:flip-inline]"
           >
+            {links.map(({ label, href }) => (
+              <Link key={href} href={href} className={`${buttonStyle("quiet")} w-full justify-start text-ink!`}>
+                {label}
+              </Link>
+            ))}
             {others.map((action) => (
               <Button
                 key={action}

@@ -21,7 +21,9 @@ import { obstacle, outranks } from "@/lib/authority/authority"
 import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { absoluteTime } from "@/lib/platform/text/format-time"
+import { waitingRequests } from "@/lib/purchases/provider-requests"
 import { requirePermission, type Viewer } from "@/lib/sign-in/browser-session"
+import { actionsOfAccount } from "../../row-actions"
 import {
   type AccountAction,
   type Action,
@@ -57,7 +59,11 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
     roles: roleNames.filter((name) => outranks(viewer.role, name)),
   }
   const isDeleted = Boolean(account.deletion?.startedAt)
-  const [use, lists] = await Promise.all([useOf(id, viewer.role), accountLists(id, viewer.role)])
+  const [use, lists, links] = await Promise.all([
+    useOf(id, viewer.role),
+    accountLists(id, viewer.role),
+    viewer.id === id || isDeleted ? [] : actionsOfAccount(id),
+  ])
   return (
     <PageFrame
       back={<BackLink href="/admin/users">All accounts</BackLink>}
@@ -80,7 +86,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           <CopyText label="Copy ID">{id}</CopyText>
         </div>
       }
-      actions={mayAct && !isAccountAction(requested) && <ActionButtons {...facts} actions={actions} />}
+      actions={mayAct && !isAccountAction(requested) && <ActionButtons {...facts} actions={actions} links={links} />}
     >
       <Commands
         of={actions.map((action) => ({
@@ -101,6 +107,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
         />
       )}
       <DeletionNotice value={account.deletion} />
+      {holds(viewer.role, "billing.read") && <WaitingRequests id={id} />}
       {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
       <AccountTiles account={account} role={viewer.role} use={use} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
@@ -145,6 +152,20 @@ function DeletionNotice({ value: deletion }: { value: Account["deletion"] }) {
         : "Its owner cannot undo the deletion."}
     </Notice>
   )
+}
+
+const requested = {
+  cancel_now: "the end of the subscription",
+  cancel_at_period_end: "the end of the subscription with its period",
+  forget_customer: "the deletion of the customer",
+  refund: "a refund",
+} as const
+
+async function WaitingRequests({ id }: { id: string }) {
+  const waiting = await waitingRequests(id)
+  if (waiting.length === 0) return null
+  const what = [...new Set(waiting.map(({ action }) => requested[action]))].join(", ")
+  return <Notice tone="warn">The payment provider has not done this yet, and is asked again: {what}.</Notice>
 }
 
 function availableActions(viewer: Viewer, account: Account): AccountAction[] {

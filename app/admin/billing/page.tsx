@@ -1,0 +1,131 @@
+import type { Metadata } from "next"
+import type { ReactNode } from "react"
+import { AccountLink } from "@/components/admin/id-links"
+import { ProviderLink } from "@/components/admin/provider-link"
+import { Count } from "@/components/list/cells"
+import { PageFrame } from "@/components/page/page-frame"
+import { PanelList, PanelRow } from "@/components/page/panel-list"
+import { buttonStyle } from "@/components/ui/button"
+import { Link } from "@/components/ui/link"
+import { Tile, Tiles } from "@/components/ui/tile"
+import { RelativeTime } from "@/components/values/relative-time"
+import type { ProviderAction } from "@/generated/prisma/enums"
+import { emailsOf } from "@/lib/accounts/addresses"
+import { findAttention } from "@/lib/payments/attention"
+import { paymentProvider } from "@/lib/payments/configured"
+import { holds } from "@/lib/permissions"
+import type { AtProvider } from "@/lib/purchases/provider-objects"
+import { requirePermission } from "@/lib/sign-in/browser-session"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+const actions: Record<ProviderAction, string> = {
+  cancel_now: "End a subscription",
+  cancel_at_period_end: "End a subscription with its period",
+  forget_customer: "Delete a customer",
+  refund: "Refund",
+}
+
+export default async function PaymentsPage() {
+  const viewer = await requirePermission("/admin/billing", "billing.read")
+  const { differences, requests, events, comparison } = await findAttention()
+  const userIds = [...differences, ...requests].flatMap(({ userId }) => userId ?? [])
+  const emails = holds(viewer.role, "users.read") ? await emailsOf(userIds) : undefined
+  const account = (id: string | null) => id && <AccountLink id={id} email={emails?.get(id)} />
+  return (
+    <PageFrame
+      title={entry.label}
+      intro={
+        paymentProvider()
+          ? "What differs between the payment provider and our books, and work that waits for the provider."
+          : "No payment provider is configured, so nothing is sold here."
+      }
+      actions={
+        holds(viewer.role, "billing.manage") && (
+          <Link href="/admin/billing/purchase" className={buttonStyle("primary")}>
+            Record a purchase
+          </Link>
+        )
+      }
+    >
+      <Tiles>
+        <Tile lead label="To check" note={comparison ? <Compared {...comparison} /> : "Not compared yet"}>
+          <Count value={differences.length} />
+        </Tile>
+        <Tile label="Requests that wait">
+          <Count value={requests.length} />
+        </Tile>
+        <Tile label="Events that wait">
+          <Count value={events.length} />
+        </Tile>
+      </Tiles>
+      <PanelList title="To check" empty="The provider and our books agree.">
+        {differences.map(({ id, url, userId, sentence, updatedAt }) => (
+          <PanelRow
+            key={id}
+            title={sentence}
+            note={account(userId)}
+            end={<AtEnd id={id} url={url} />}
+            endNote={<Ago date={updatedAt} />}
+          />
+        ))}
+      </PanelList>
+      <PanelList title="Requests to the provider" empty="None waits.">
+        {requests.map(({ id, action, objectId, userId, attempts, error, createdAt }) => (
+          <PanelRow
+            key={id}
+            title={actions[action]}
+            note={account(userId)}
+            end={<AtEnd id={objectId} url={null} />}
+            endNote={
+              <>
+                <Ago date={createdAt} />
+                {attempts > 0 && `, tried ${attempts === 1 ? "once" : `${attempts} times`}`}
+                {error && `: ${error}`}
+              </>
+            }
+          />
+        ))}
+      </PanelList>
+      <PanelList title="Events of unknown payments and subscriptions" empty="None waits.">
+        {events.map(({ id, kind, objectId, receivedAt }) => (
+          <PanelRow
+            key={`${id} ${objectId}`}
+            title={kind === "payment" ? "A payment" : "A subscription"}
+            end={<AtEnd id={objectId} url={null} />}
+            endNote={<Ago date={receivedAt} />}
+          />
+        ))}
+      </PanelList>
+    </PageFrame>
+  )
+}
+
+function Compared({ startedAt, finishedAt, booked, reported }: Comparison): ReactNode {
+  if (!finishedAt)
+    return (
+      <>
+        A comparison started <Ago date={startedAt} />
+      </>
+    )
+  return (
+    <>
+      Compared <Ago date={finishedAt} />: {booked} differences booked, {reported} reported
+    </>
+  )
+}
+
+type Comparison = NonNullable<Awaited<ReturnType<typeof findAttention>>["comparison"]>
+
+function AtEnd(of: AtProvider) {
+  return (
+    <span className="flex justify-end">
+      <ProviderLink of={of} />
+    </span>
+  )
+}
+
+function Ago({ date }: { date: Date }) {
+  return <RelativeTime date={date} now={new Date()} />
+}
