@@ -12,6 +12,8 @@ process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.ur
 process.env.E2E_AUTH_SECRET ||= randomBytes(32).toString("hex")
 // The server writes the emails it sends here.
 process.env.E2E_MAIL_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.emails`)
+// The server writes the address of the stand-in of Stripe here.
+process.env.E2E_STRIPE_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.stripe`)
 const baseURL = `http://localhost:${process.env.E2E_PORT}`
 
 export default defineConfig({

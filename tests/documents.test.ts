@@ -5,7 +5,7 @@ import { load } from "js-yaml"
 import { expect, test } from "vitest"
 import { envNames } from "@/lib/env"
 import { root } from "@/scripts/root"
-import { optional } from "./support/optional"
+import { isOfModule } from "./support/optional"
 
 // Pages, headings, files, commands and variables that documents name exist.
 
@@ -55,9 +55,8 @@ test("each link leads to a file, and to a heading that it has", () => {
 test("each named file exists, unless it belongs to a removed module", () => {
   const folders = "app|bench|components|docs|e2e|lib|ops|prisma|public|scripts|server|tests"
   const paths = new RegExp(`[\`\\s(]((?:${folders})/[\\w./[\\]-]*\\w)(?=[\`\\s),;:])`, "g")
-  const isOptional = (path: string) => path.split("/").some((folder) => optional.includes(folder))
   // The unit of systemd has the name of the product.
-  const isMissing = (path: string) => !isOptional(path) && !path.endsWith(".service") && !existsSync(join(root, path))
+  const isMissing = (path: string) => !isOfModule(path) && !path.endsWith(".service") && !existsSync(join(root, path))
   // The commands of the tutorial write some of its files.
   expect(missing(paths, (path, file) => file !== "docs/tutorial.md" && isMissing(path))).toEqual([])
 })

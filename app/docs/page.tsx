@@ -1,3 +1,4 @@
+import { topUp } from "@optional/payments/top-up"
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
 import { guides, headers } from "@/app/_shell/documents/sections"
@@ -35,6 +36,7 @@ const hues: Record<Surface, string> = { user: "text-user", admin: "text-admin" }
 
 export default async function GuidesPage() {
   const base = env().BASE_URL
+  const sold = topUp()
   const metered = await meteredEndpoints()
   const [call] = metered
   const all = await endpoints()
@@ -79,7 +81,16 @@ export default async function GuidesPage() {
           <Link href="/#plans" className="text-accent underline">
             Plans and packs
           </Link>{" "}
-          add credits. To start a plan or to add credits, write to <SupportLink /> from the address of your account.
+          add credits.{" "}
+          {sold ? (
+            <Link href={sold.href} className="text-accent underline">
+              {sold.label}
+            </Link>
+          ) : (
+            <>
+              To start a plan or to add credits, write to <SupportLink /> from the address of your account.
+            </>
+          )}
         </p>
       </>
     ),

@@ -21,7 +21,7 @@ export const createAccount = guestFormAction({
       const result = await signUp(form, address)
       if (!result.ok) return retryLater(tooMany, result)
       after(result.message)
-      await rememberSignUp(result.id)
+      await rememberSignUp(result.id, localPath(callbackUrl))
       redirect("/verify")
     }
     const result = await signUpUnverified(form, address)

@@ -17,6 +17,7 @@ import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type RunningPrometheus, startPrometheus } from "@/tests/support/prometheus"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
 import { queriesOf, readAlerts, readDashboard } from "@/tests/support/watching"
 import { work } from "@/tests/support/work"
 
@@ -41,6 +42,7 @@ let rules: string
 let database: Database
 let databaseProxy: FaultyProxy
 let redisProxy: FaultyProxy
+let stripe: StripeStandIn
 let server: TestServer
 let prometheus: RunningPrometheus
 let secrets: string[]
@@ -53,7 +55,9 @@ beforeAll(async () => {
   const redis = await startRedis()
   databaseProxy = await startFaultyProxy(Number(new URL(database.url).port))
   redisProxy = await startFaultyProxy(redis.port)
+  stripe = await startStripe()
   server = await start({
+    ...stripe.given,
     DATABASE_URL: database.url.replace(/:\d+\//, `:${databaseProxy.port}/`),
     REDIS_URL: `redis://127.0.0.1:${redisProxy.port}`,
     DATABASE_POOL_MAX: "4",
@@ -63,7 +67,7 @@ beforeAll(async () => {
   return async () => {
     await prometheus.stop()
     await server.stop()
-    await Promise.all([databaseProxy.stop(), redisProxy.stop(), redis.stop()])
+    await Promise.all([databaseProxy.stop(), redisProxy.stop(), redis.stop(), stripe.stop()])
     await ownerPool().end()
     await database.stop()
   }
@@ -140,6 +144,17 @@ async function failing(writing: "INSERT" | "UPDATE", code: string): Promise<() =
     END $$;
     CREATE TRIGGER raises BEFORE ${writing} ON runs FOR EACH ROW EXECUTE FUNCTION raise_it()`)
   return async () => void (await ownerPool().query("DROP TRIGGER raises ON runs; DROP FUNCTION raise_it"))
+}
+
+/** Requests to the payment provider by an account; the returned function removes them. */
+async function requesting(userId: string, dueInMinutes: number, count = 1): Promise<() => Promise<unknown>> {
+  await ownerPool().query(
+    `INSERT INTO provider_requests (id, provider, user_id, action, object_id, try_at)
+     SELECT gen_random_uuid(), 'stripe', $1, 'refund', 'pi_' || i, now() + make_interval(mins => $2)
+     FROM generate_series(1, $3) i`,
+    [userId, dueInMinutes, count],
+  )
+  return () => ownerPool().query("DELETE FROM provider_requests")
 }
 
 /** Starts the fault of an alert; the returned function ends it. */
@@ -226,6 +241,41 @@ const faults: Record<string, () => Promise<() => Promise<unknown>>> = {
     const toggle = () => process.kill(listeningPid(server.output()), "SIGUSR2")
     toggle()
     return async () => toggle()
+  },
+  async PaymentProviderAway() {
+    await stripe.control("faults", { kind: "429", times: "1000000" })
+    const end = await requesting((await createUser()).id, 0, 20)
+    return async () => {
+      await end()
+      await stripe.control("faults", { kind: "429", times: "0" })
+    }
+  },
+  async PaymentEventsBehind() {
+    await ownerPool().query(
+      `INSERT INTO provider_events (provider, id, kind, object_id, received_at)
+       VALUES ('stripe', 'evt_1', 'subscription', 'sub_unknown', now() - interval '2 hours')`,
+    )
+    return () => ownerPool().query("DELETE FROM provider_events")
+  },
+  async PaymentsDiffer() {
+    const report = (reported: number) =>
+      ownerPool().query(
+        `INSERT INTO provider_reconciliations AS r (provider, started_at, finished_at, reported)
+         VALUES ('stripe', now(), now(), $1) ON CONFLICT (provider) DO UPDATE SET reported = excluded.reported`,
+        [reported],
+      )
+    await report(1)
+    return () => report(0)
+  },
+  async ErasureWaits() {
+    const { id } = await createUser({ status: "closed" })
+    const end = await requesting(id, 60)
+    await ownerPool().query(
+      `INSERT INTO account_deletions (user_id, requested_by_id, due_at, started_at, undoable)
+       VALUES ($1, $1, now() - interval '2 days', now() - interval '2 days', true)`,
+      [id],
+    )
+    return end
   },
   SweeperFails: () => holding("LOCK TABLE runs IN ACCESS EXCLUSIVE MODE"),
   SweeperStopped: () => holding("LOCK TABLE runs IN ACCESS EXCLUSIVE MODE"),

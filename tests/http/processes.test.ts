@@ -1,6 +1,9 @@
+import { readdir, readFile } from "node:fs/promises"
 import { request } from "node:http"
+import { join } from "node:path"
 import { json } from "node:stream/consumers"
 import { beforeAll, describe, expect, test } from "vitest"
+import { demoPayments } from "@/lib/env"
 import { hashSecret } from "@/lib/keys/secret"
 import { db } from "@/lib/platform/postgres/prisma"
 import { version } from "@/lib/platform/version"
@@ -8,6 +11,7 @@ import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { product } from "@/lib/product"
 import { collect, type Given, type Listener, serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
+import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
@@ -114,6 +118,33 @@ async function expectRefused(listener: Listener, given: Given, reason: RegExp): 
   expect(output()).toMatch(reason)
   expect(output()).not.toMatch(/^\s+at /m)
 }
+
+describe("payments that nobody made buy nothing in production", () => {
+  const live = { STRIPE_SECRET_KEY: "sk_live_1", STRIPE_WEBHOOK_SECRET: "whsec_1" }
+  const standIn = "http://127.0.0.1:12111"
+  const ofDemo = demoPayments.STRIPE_WEBHOOK_SECRET
+
+  test.each<[Given, RegExp]>([
+    [{ ...live, STRIPE_API_URL: standIn }, /STRIPE_API_URL must be absent in production/],
+    [{ ...live, STRIPE_SECRET_KEY: "sk_test_1" }, /STRIPE_SECRET_KEY must .* in production/],
+    [{ ...demoPayments, STRIPE_API_URL: standIn }, /STRIPE_SECRET_KEY must .* in production/],
+    [{ ...live, STRIPE_WEBHOOK_SECRET: ofDemo }, /STRIPE_WEBHOOK_SECRET must not .* in production/],
+    [{ ...live, DEMO: "on", STRIPE_API_URL: "http://stripe.example.com" }, /STRIPE_API_URL must be on this machine/],
+    [{ STRIPE_SECRET_KEY: live.STRIPE_SECRET_KEY }, /STRIPE_WEBHOOK_SECRET is required/],
+  ])("a server with %j does not start", (given, reason) => expectRefused("lean", { ...production, ...given }, reason))
+
+  test("the build holds no file of the stand-in", async () => {
+    const folders = ["dist", ".next/server", ".next/static"].map((folder) => join(root, folder))
+    const files = (
+      await Promise.all(folders.map((folder) => readdir(folder, { recursive: true, withFileTypes: true })))
+    )
+      .flat()
+      .filter((entry) => entry.isFile() && /\.(m?js|json|html)$/.test(entry.name))
+    expect(files.length).toBeGreaterThan(100)
+    for (const { parentPath, name } of files)
+      expect(await readFile(join(parentPath, name), "utf8"), name).not.toContain("this is a stand-in of Stripe")
+  })
+})
 
 /** Expects that a server starts while the database is away, and that all its processes exit when it is back. */
 async function expectExit(listener: Listener, processes: number, given: Given, reason: RegExp): Promise<void> {

@@ -124,7 +124,7 @@ async function useSecrets(): Promise<void> {
   const first = newPassword("the first password")
   const form = { name: "Ann", email, password: first }
   const signedUp = await send("sign-up createAccount", "/sign-up", form)
-  keep("the browser of the sign-up", /=([\w-]{36});/.exec(signedUp.cookies.join())?.[1] ?? "")
+  keep("the browser of the sign-up", /sign-up=([\w-]{36})/.exec(signedUp.cookies.join())?.[1] ?? "")
   const token = keep("the verification token", verificationTokenIn(await emailWith("/verify/")))
   await ask(server, { path: `/verify/${token}` })
   const verify = { token, password: first }

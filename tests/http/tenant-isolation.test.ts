@@ -47,6 +47,11 @@ const unmarked = [
   "orders.currency",
   "refunds.currency",
   "verification_tokens.identifier",
+  "checkouts.plan_id",
+  ...["objects", "events", "customers", "requests", "reconciliations"].map((name) => `provider_${name}.provider`),
+  "provider_objects.next_plan",
+  "provider_objects.problem",
+  "top_ups.currency",
   ...withoutText(),
 ]
 
@@ -83,12 +88,23 @@ const shown: Record<string, string> = {
   "waitlist_entries.email": "owner admin analyst support",
   "waitlist_entries.note": "owner admin analyst support",
   "waitlist_entries.source": "owner admin analyst support",
+  "provider_objects.id": "owner admin analyst finance bookkeeper",
+  "provider_events.id": "owner admin finance",
+  "provider_events.object_id": "owner admin finance",
+  "provider_requests.object_id": "owner admin finance",
+  "provider_requests.error": "owner admin finance",
   ...Object.fromEntries(Object.entries(yours.shown).map(([column, permission]) => [column, holders[permission]])),
 }
 
-/** The tables that the pages of optional modules show. Without a module, its rows may still be on pages of accounts. */
-const tables = { audit: "audit_entries", emails: "emails", feedback: "feedback", waitlist: "waitlist_entries" }
-const removed = Object.entries(tables).flatMap(([name, table]) => (modules.includes(name) ? [] : [`${table}.`]))
+/** Of the tables that pages of optional modules show. Without a module, its rows may still be on pages of accounts. */
+const tables = {
+  audit: "audit_entries.",
+  billing: "provider_",
+  emails: "emails.",
+  feedback: "feedback.",
+  waitlist: "waitlist_entries.",
+}
+const removed = Object.entries(tables).flatMap(([name, prefix]) => (modules.includes(name) ? [] : prefix))
 const isOfPresentModule = (column: string) => !removed.some((table) => column.startsWith(table))
 
 function mark(column: string): string {
@@ -195,6 +211,17 @@ async function createMarked() {
   const plan = await createPlan({ id: m("plans.id"), name: m("plans.name") })
   const subscription = await createSubscription({ userId, planId: plan.id })
   const order = await createOrder({ userId, subscriptionId: subscription.id, description: m("orders.description") })
+  const provider = "stripe"
+  const paid = { provider, kind: "payment", userId, orderId: order.id } as const
+  await db().providerObject.create({ data: { ...paid, id: m("provider_objects.id"), url: m("provider_objects.url") } })
+  const event = { id: m("provider_events.id"), objectId: m("provider_events.object_id") }
+  await db().providerEvent.create({ data: { provider, kind: "payment", ...event } })
+  await db().providerCustomer.create({ data: { provider, userId, id: m("provider_customers.id") } })
+  const asked = { objectId: m("provider_requests.object_id"), error: m("provider_requests.error") }
+  await db().providerRequest.create({ data: { id: randomUUID(), provider, userId, action: "cancel_now", ...asked } })
+  await db().checkout.create({ data: { id: randomUUID(), userId, url: m("checkouts.url") } })
+  const topUp = { below: 1, pack: 500, currency: "usd", maxPerMonth: 1, pausedCard: m("top_ups.paused_card") }
+  await db().topUp.create({ data: { userId, ...topUp, pausedAt: new Date() } })
   await db().creditAccount.create({ data: { userId, balance: 7_777_777, granted: 7_777_777, seq: 1 } })
   const kept = { idempotencyKey: m("runs.idempotency_key"), responseBody: m("runs.response_body") }
   const settled = await createRun({
@@ -381,10 +408,12 @@ test.each(roleNames)("the search of Ctrl K finds another account for %s only if 
 })
 
 test("the search of Ctrl K finds documents, and no page of an account, for a visitor", async () => {
-  const found = async (path: string) => JSON.parse((await ask(server, { path })).text) as { group: string }[]
+  const found = async (path: string) =>
+    JSON.parse((await ask(server, { path })).text) as { group: string; href: string }[]
   for (const text of [mark("users.email"), other.ids.request]) expect(await found(`/find?q=${text}`)).toEqual([])
   expect((await found("/find?q=credits")).filter(({ group }) => group !== "Documents")).toEqual([])
-  expect(await found("/find")).toMatchObject([{ href: "/docs" }, { href: expect.stringMatching(/^mailto:/) }])
+  const offered = (await found("/find")).filter(({ href }) => href !== "/pricing")
+  expect(offered).toMatchObject([{ href: "/docs" }, { href: expect.stringMatching(/^mailto:/) }])
 })
 
 test.each(["owner", "support", "member"] as const)(

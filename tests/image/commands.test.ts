@@ -70,6 +70,7 @@ test.each([
   ["sweep", "requires DATABASE_URL"],
   ["after-restore", "requires DATABASE_URL"],
   ["audit:verify", "requires DATABASE_URL"],
+  ["billing:reconcile", "DATABASE_URL is required"],
   ["user:role member@example.com owner", "set DATABASE_URL"],
   ["serve", "DATABASE_URL is required"],
   ["nonsense", "There is no command nonsense. The commands are: serve, health, migrate"],

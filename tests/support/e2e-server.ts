@@ -8,6 +8,7 @@ import { startTemporaryPostgres } from "@/scripts/postgres"
 import { directoryInMemory } from "./directory-in-memory"
 import { settingsOfTests } from "./hostile-settings"
 import { startMailServer } from "./mail-server"
+import { startStripe } from "./stripe"
 
 // The server that playwright.config.ts starts: the build, with a small temporary data set.
 const running: { stop: () => Promise<unknown> }[] = []
@@ -30,7 +31,16 @@ if (!(await isBuilt())) {
   if (!ok) await fail(output)
 }
 const port = Number(process.env.E2E_PORT)
+const stripe = await startStripe()
+running.push(stripe)
+await stripe.sendTo({ address: `http://127.0.0.1:${port}` })
+const stripeFile = process.env.E2E_STRIPE_FILE
+if (stripeFile) {
+  await writeFile(stripeFile, stripe.url)
+  running.push({ stop: () => rm(stripeFile, { force: true }) })
+}
 const given = {
+  ...stripe.given,
   DATABASE_URL: postgres.runtimeUrl,
   AUTH_SECRET: String(process.env.E2E_AUTH_SECRET),
   // e2e/fixtures.ts has each test send from its own address.

@@ -56,6 +56,13 @@ const ours: readonly PageRow[] = [
   { path: "/dev/components", access: "demo", title: "Components" },
   { path: "/dev/mailbox", access: "demo", title: "Mailbox" },
   { path: "/waitlist", access: "everyone", title: "Join the waitlist", isOptional: true },
+  {
+    path: "/pricing",
+    access: "everyone",
+    title: "Pricing",
+    states: ["?interval=year"],
+    isOptional: true,
+  },
   { path: "/for-operators", access: "everyone", title: "For operators" },
   { path: "/docs", access: "everyone", title: "API reference" },
   { path: "/docs/quickstart", access: "everyone", title: "Quickstart" },
@@ -80,6 +87,7 @@ const ours: readonly PageRow[] = [
   { path: "/api-keys/[id]/report", ...mine, title: /^What “.+” did$/ },
   { path: "/account/credits", ...inSidebar, title: "Credits" },
   { path: "/account/credits/entries", ...mine, title: "Ledger entries", states: ["?kind=grant"] },
+  { path: "/account/plan", ...inSidebar, title: "Plan", states: ["?interval=year"], isOptional: true },
   {
     path: "/account/requests",
     ...inSidebar,
@@ -102,6 +110,8 @@ const ours: readonly PageRow[] = [
   { path: "/admin/orders", ...ofAccounts, access: "billing.read", title: "Orders" },
   { path: "/admin/credits/balances", ...ofAccounts, access: "credits.read", title: "Credit balances" },
   { path: "/admin/credits", ...ofAccounts, access: "credits.read", title: "Credit ledger" },
+  { path: "/admin/billing", ...inConsole, access: "billing.read", title: "Payments", isOptional: true },
+  { path: "/admin/billing/purchase", access: "billing.manage", title: "Record a purchase", isOptional: true },
   {
     path: "/admin/requests",
     ...list,

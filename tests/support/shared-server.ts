@@ -2,11 +2,14 @@ import type { Listener } from "@/scripts/build-and-serve"
 import { startMailServer } from "./mail-server"
 import { startProvider } from "./oauth-provider"
 import { beforeEachFile, outliveFile, startTestServer, type TestServer } from "./server"
+import { startStripe } from "./stripe"
 
-// The files of a worker that import this share a server: each file makes its own accounts. It reaches a sign-in provider
-// and a mail server, and ends with the worker.
+// The files of a worker that import this share a server: each file makes its own accounts. It reaches a sign-in provider,
+// a payment provider and a mail server, and ends with the worker.
 
 export const provider = await startProvider()
+
+export const stripe = await startStripe()
 
 /** The mail server's refusals of emails, by address. */
 export const refusals = new Map<string, string>()
@@ -23,6 +26,7 @@ export function startAnother(listener: Listener, now?: number): Promise<TestServ
     ...provider.given(now),
     GOOGLE_CLIENT_ID: "id",
     GOOGLE_CLIENT_SECRET: "secret",
+    ...stripe.given,
     METRICS_TOKEN: "a-token-of-the-tests",
     SMTP_URL: mail.url,
     EMAIL_FROM: "shop@example.com",

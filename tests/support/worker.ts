@@ -52,6 +52,9 @@ Object.assign(process.env, {
   REDIS_URL: "",
   UPSTASH_REDIS_REST_URL: "",
   UPSTASH_REDIS_REST_TOKEN: "",
+  STRIPE_SECRET_KEY: "",
+  STRIPE_WEBHOOK_SECRET: "",
+  STRIPE_API_URL: "",
 })
 
 // A Prisma client takes 100 ms to make, so the next file gets the same ones, unless this file replaces them.
@@ -63,6 +66,7 @@ Object.assign(clients.pool.options, {
   query_timeout: 30_000,
 })
 delete singletons.env
+delete singletons.paymentProvider
 
 // Modules that import a mocked module keep it: they are evaluated again for this file, and for the next one.
 const mocksModules = /^vi\.mock\(/m.test(await readFile(expect.getState().testPath ?? "", "utf8"))

@@ -22,7 +22,10 @@ export default async function DeletionPage() {
       </p>
       <Form action={undo} className="grid gap-2">
         <SubmitButton>Undo the deletion</SubmitButton>
-        <p className="text-muted">This signs you in, and API keys that have not ended work again at once.</p>
+        <p className="text-muted">
+          This signs you in, and API keys that have not ended work again at once. A subscription that has ended is not
+          resumed.
+        </p>
       </Form>
       <Form action={keep} className="grid gap-2 border-t border-line pt-5">
         <SubmitButton kind="plain">Keep the deletion</SubmitButton>

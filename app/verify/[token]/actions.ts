@@ -8,7 +8,7 @@ import { changedMeanwhile, formAction, guestFormAction, invalid, refused, retryL
 import { sendEmail } from "@/lib/platform/email/send"
 import { startSession } from "@/lib/sign-in/browser-session"
 import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
-import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
+import { confirmSignUp, forgetSignUp, pageOfSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
 import { kinds } from "@/lib/surfaces"
 
 export const verify = guestFormAction({
@@ -20,8 +20,9 @@ export const verify = guestFormAction({
       after(() => sendEmail(user, "welcome"))
       if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", client.address)
+      const page = await pageOfSignUp()
       await forgetSignUp()
-      redirect(`${kinds.user.page}?new`)
+      redirect(page === "/" ? `${kinds.user.page}?new` : page)
     }
     if (result.reason === "wrong") return invalid({ password: "This is not the password that you chose at sign-up." })
     if (result.reason === "in_use")

@@ -5,6 +5,8 @@ import type { Permission } from "@/lib/permissions"
 import { cookieName } from "@/lib/platform/http/cookies"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { creditPacks, planCurrencies, planIntervals, plans } from "@/lib/product"
+import { planOf } from "@/lib/purchases/sold-plans"
 import { hashOf } from "@/lib/sign-in/link-token"
 import type { Viewer } from "@/lib/sign-in/session-rows"
 import { startApp, startedApp } from "@/lib/sign-in/two-factor/app"
@@ -19,15 +21,18 @@ import {
   createApp,
   createConnection,
   createKey,
+  createOrder,
   createPasskey,
   createPicture,
+  createPlan,
   createSession,
   createSignUp,
+  createSubscription,
   createUser,
   createViewer,
   grantCredits,
 } from "@/tests/support/factories"
-import { serverTime } from "@/tests/support/shared-server"
+import { serverTime, stripe } from "@/tests/support/shared-server"
 import { hasSample } from "@/tests/support/work"
 import { forms } from "@/tests/yours/forms"
 
@@ -180,6 +185,15 @@ export const formCases: Record<string, FormCase> = {
       return { fields: { token, password: "another one of my own" }, isDone: () => hasNewPassword(id) }
     },
   },
+  "account/credits changeAlerts": {
+    access: "accounts",
+    path: "/account/credits",
+    prepare: async ({ id }) => ({
+      fields: { left: "123" },
+      isDone: () => exists("credit_alerts", "user_id", id),
+    }),
+  },
+  ...planCases(),
   "account/settings rename": {
     access: "accounts",
     path: "/account/settings",
@@ -418,6 +432,34 @@ export const formCases: Record<string, FormCase> = {
   ),
   "admin/users/[id] grant": onAccount("credits.manage", { amount: "7" }, balanceIs(107)),
   "admin/users/[id] deduct": onAccount("credits.manage", { amount: "7" }, balanceIs(93)),
+  "admin/billing refund": {
+    access: "billing.manage",
+    path: "/admin/orders",
+    prepare: async () => {
+      const { id } = await createOrder({ userId: (await createUser()).id, amount: 1_500 })
+      const fields = { id, requestId: randomUUID(), amount: "5", reason: "A reason" }
+      return { fields, isDone: () => rowMatches("orders", id, "refunded_amount = 500") }
+    },
+  },
+  "admin/billing cancel": {
+    access: "billing.manage",
+    path: "/admin/subscriptions",
+    prepare: async () => {
+      const { id } = await createSubscription({ userId: (await createUser()).id, planId: (await createPlan()).id })
+      const fields = { id, at: "now", reason: "A reason" }
+      return { fields, isDone: () => rowMatches("subscriptions", id, "status = 'canceled'") }
+    },
+  },
+  "admin/billing record": {
+    access: "billing.manage",
+    path: "/admin/billing/purchase",
+    prepare: async () => {
+      const [{ id: account }, invoice] = [await createUser(), randomUUID()]
+      const item = `pack_${creditPacks[0].credits}`
+      const fields = { account, invoice, item, amount: "5", currency: planCurrencies[0], reason: "A reason" }
+      return { fields, isDone: () => exists("orders", "user_id", account) }
+    },
+  },
   ...forms,
 }
 
@@ -513,3 +555,40 @@ async function hasNewPassword(id: string): Promise<boolean> {
 }
 
 /** The credentials that a caller sends, and the account that they name. */
+
+/** Forms of the page that sells. The payment provider is the stand-in of the shared server. */
+function planCases(): Record<string, FormCase> {
+  const [pack] = creditPacks
+  const [currency] = planCurrencies
+  const toStripe = ({ headers }: RawResponse) => headers.get("x-action-redirect")?.startsWith(stripe.url) === true
+  const plan = planOf(plans[0], planIntervals[0], currency).id
+  const settings = { below: "100", pack: String(pack.credits), currency, maxPerMonth: "2" }
+  const topUp = { below: 100, pack: pack.credits, currency, maxPerMonth: 2 }
+  const own = (prepare: FormCase["prepare"]): FormCase => ({ access: "accounts", path: "/account/plan", prepare })
+  return {
+    "account/plan subscribe": own(async () => ({ fields: { plan }, isDone: toStripe })),
+    "account/plan buyPack": own(async () => ({
+      fields: { pack: String(pack.credits), currency },
+      isDone: toStripe,
+    })),
+    "account/plan leave": own(async () => ({ isDone: ({ text }) => text.includes("The checkout is closed.") })),
+    // The callers have bought nothing: the browser tests have.
+    "account/plan openPortal": own(async () => ({
+      isDone: ({ text }) => text.includes("You have not bought anything yet."),
+    })),
+    ...Object.fromEntries(
+      ["change", "cancel", "resume"].map((name) => [
+        `account/plan ${name}`,
+        own(async () => ({ fields: { plan }, isDone: ({ text }) => text.includes("You have no plan.") })),
+      ]),
+    ),
+    "account/plan changeTopUp": own(async ({ id }) => ({
+      fields: settings,
+      isDone: () => exists("top_ups", "user_id", id),
+    })),
+    "account/plan endTopUp": own(async ({ id }) => {
+      await db().topUp.upsert({ where: { userId: id }, create: { userId: id, ...topUp }, update: topUp })
+      return { isDone: async () => !(await exists("top_ups", "user_id", id)) }
+    }),
+  }
+}

@@ -13,6 +13,7 @@ export const holders: Record<Permission, string> = {
   "notes.manage": "owner admin support",
   "owners.manage": "owner",
   "billing.read": "owner admin analyst finance bookkeeper",
+  "billing.manage": "owner admin finance",
   "credits.read": "owner admin analyst finance",
   "credits.manage": "owner admin",
   "audit.read": "owner admin analyst",
@@ -41,6 +42,7 @@ export const routes: Record<
   | "no caller"
   | "reporters"
   | "GitHub"
+  | "payment provider"
   | "operators"
   | "sign-in page"
   | "demo"
@@ -71,6 +73,7 @@ export const routes: Record<
   "/api/auth/[...nextauth]": "no caller",
   "/api/leaks": "reporters",
   "/api/leaks/github": "GitHub",
+  "/api/billing/stripe": "payment provider",
   "/sign-in/clear": "sign-in page",
   "/dev/mailbox/[id]": "demo",
   // A test of their own requests them for keys that exist.
@@ -108,6 +111,8 @@ export const sameForAll: Record<string, string> = {
   reporters: "202",
   // Its own test signs messages as GitHub does.
   GitHub: "403 invalid_signature",
+  // Its own test signs events as the provider does.
+  "payment provider": "400 bad_request",
   demo: "404",
   pictures: "404",
   "own forms": "403",
@@ -121,6 +126,7 @@ export const posted: Record<string, object> = {
   "/mcp/me": { jsonrpc: "2.0", id: 1, method: "tools/list" },
   "/api/leaks": { keys: ["a text that is no key"] },
   "/api/leaks/github": [],
+  "/api/billing/stripe": {},
   "/account/settings/picture": {},
   "/account/settings/export": {},
 }

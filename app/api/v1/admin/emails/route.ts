@@ -50,7 +50,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       template: { schema: template, description: "As in the list" },
       errorCode: {
         schema: errorCode,
-        description: "SMTP status like 550, network error like ECONNREFUSED, limit or other; empty without an error",
+        description: "SMTP status like 550, network error like ECONNREFUSED, limit or other; empty without one",
       },
       ...accountDimensions,
     },

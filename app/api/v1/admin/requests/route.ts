@@ -25,7 +25,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       status: { schema: integer(100, 599), description: "The status of the response" },
       key: {
         schema: id,
-        description: `Id of the key; requests by it or by account are known for ${usageDays} days, without surface, route and status`,
+        description: `Requests by it or by account are known for ${usageDays} days, without surface, route and status`,
         isIndexed: true,
       },
       ...accountDimensions,

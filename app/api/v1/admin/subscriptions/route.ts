@@ -34,7 +34,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     canceledUntil: time(true).describe("Ended at or before this time"),
     churnedSince: time(false).describe("`canceledSince` without changes of plan"),
     churnedUntil: time(true).describe("`canceledUntil` without changes of plan"),
-    idleDays: integer(1, 365).describe("Open for this many days, and no key of the account used in them"),
+    idleDays: integer(1, 365).describe("Open, and all keys of the account unused, for this many days"),
   },
   row: subscriptionRow,
   meta: z.object({
