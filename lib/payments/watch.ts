@@ -3,7 +3,7 @@ import { metrics } from "@/lib/platform/telemetry/metrics"
 
 type Waiting = { requests: number; events: number; differences: number }
 
-/** Sets the metrics of the work that waits for the provider, of which alerts tell. */
+/** Sets the metrics of the work that waits for the provider. */
 export async function watchPayments(): Promise<string> {
   const { rows } = await pool().query<Waiting>(`
     SELECT extract(epoch FROM coalesce(now() - (SELECT min(created_at) FROM provider_requests WHERE done_at IS NULL), '0'))::float8 AS requests,

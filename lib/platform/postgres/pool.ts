@@ -21,6 +21,9 @@ export function pool(): Pool {
       allowExitOnIdle: true,
     }
     const created = survivingLosses(new MonitoredPool(options))
+    created.on("release", (error) => {
+      if (error?.message === "Query read timeout") closeIdle(created)
+    })
     if (env().DATABASE_PREPARE === "off") created.on("connect", disablePreparedStatements)
     metrics().connections.read = () => {
       const { totalCount, idleCount, waitingCount } = created
@@ -53,6 +56,11 @@ class MonitoredPool extends Pool {
     })
     return undefined
   }
+}
+
+/** After a connection fell silent, the idle ones may be silent too, and each would cost a request its deadline. */
+function closeIdle(of: Pool): void {
+  for (let idle = of.idleCount; idle > 0; idle--) of.connect((_error, client) => client?.release(true))
 }
 
 /** An external pooler may move a client to another connection, where its prepared statements do not exist. */
