@@ -117,7 +117,9 @@ describe("a refund through the stand-in of Stripe", () => {
     const form = { id, requestId: randomUUID(), amount: "10", reason: "Asked for by email" }
     expect(await refundOrder(provider, staff, form)).toMatchObject({ ok: true, made: false })
     await stripe.control("faults", { kind: fault.kind, times: "0" })
-    await pool().query("UPDATE provider_requests SET try_at = now() WHERE id = $1", [form.requestId])
+    await pool().query("UPDATE provider_requests SET try_at = now() - interval '1 second' WHERE id = $1", [
+      form.requestId,
+    ])
     expect(await workRequests(provider)).toBe(1)
     expect(await refundOrder(provider, staff, form)).toMatchObject({ ok: true, repeated: true, made: true })
     expect(await provider.fetch("payment", payment)).toMatchObject({ refunded: 1_000 })

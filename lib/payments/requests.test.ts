@@ -41,8 +41,8 @@ const subscriptionAt = (id: string) => provider.subscriptions.get(id) ?? expect.
 
 /** Makes all that waits due. */
 async function later(): Promise<void> {
-  await pool().query("UPDATE provider_requests SET try_at = now()")
-  await pool().query("UPDATE provider_events SET try_at = now()")
+  await pool().query("UPDATE provider_requests SET try_at = now() - interval '1 second'")
+  await pool().query("UPDATE provider_events SET try_at = now() - interval '1 second'")
 }
 
 test.each([
@@ -100,7 +100,10 @@ test("a second subscription is canceled, its payment is refunded once, and both 
     ["paid", 1_000],
   ])
   // As if the process had died before it recorded that the refund is done.
-  await pool().query("UPDATE provider_requests SET done_at = NULL, try_at = now() WHERE user_id = $1", [userId])
+  await pool().query(
+    "UPDATE provider_requests SET done_at = NULL, try_at = now() - interval '1 second' WHERE user_id = $1",
+    [userId],
+  )
   expect(await workRequests(provider)).toBe(2)
   expect(await provider.fetch("payment", two.invoice)).toMatchObject({ refunded: 2_900 })
 })
