@@ -1,4 +1,4 @@
-import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
 
 const minute = 60_000
 
@@ -27,10 +27,10 @@ const suites: Suite[] = [
     ...shared,
     name: "unit",
     include: [
-      "{app,lib,prisma,scripts,components,server,tests/support}/**/*.test.{ts,tsx}",
+      // Not by `exclude`, which would replace the one that tests/run.ts passes.
+      "{app,lib,prisma,scripts,components,server,tests/support}/**/!(http).test.{ts,tsx}",
       "tests/{container-files,documents,kubernetes,optional-modules,proxy,systemd-unit,version-floors,words}.test.ts",
     ],
-    exclude: [...configDefaults.exclude, "app/*/http.test.ts"],
     globalSetup: "tests/support/setup/unit.ts",
     // Two processes for all files instead of one for each, which would import everything again: see tests/support/worker.ts.
     isolate: false,

@@ -8,7 +8,7 @@ import { incorrect, test, uniqueEmail } from "./fixtures"
 import { emailTo } from "./mail"
 import { hydrated } from "./pages"
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 

@@ -15,7 +15,7 @@ async function call(path: string, form: Record<string, string>): Promise<Record<
   return response.json()
 }
 
-test("a customer pays, cancels and resumes in accessible pages that say that no money moves", async ({
+test("a customer pays, cancels and resumes in accessible pages that say that no money moves", { tag: "@long" }, async ({
   page,
   baseURL,
 }) => {

@@ -4,7 +4,7 @@ import { join, relative } from "node:path"
 import { expect, test } from "vitest"
 import { readImports } from "@/scripts/imports"
 import { root } from "@/scripts/root"
-import { changedCopy, makeChangedCopy, testChangedCopy } from "./support/changed-copy"
+import { changedCopy, makeChangedCopy } from "./support/changed-copy"
 import { succeeds } from "./support/copy"
 import { checkTypes, foldersOf, modules, namesOf, optional } from "./support/optional"
 
@@ -36,14 +36,13 @@ test("no page, component or endpoint refers to a module outside the module's own
 })
 
 // All changes that a team may make, at once: the long form runs all tests of such a copy.
-test("in a changed copy, the types and imports hold, and the tests of the changes pass", {
+test("in a changed copy, the types and imports hold", {
   timeout: 300_000,
 }, async () => {
   await makeChangedCopy()
   try {
     await checkTypes(changedCopy)
     await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/check-imports.ts"])
-    await testChangedCopy(...changed, "--update")
     // Of several items none is written if one is refused.
     for (const [items, problem] of [
       [["metered", "other", "form", "of_no_table"], "table first"],
@@ -57,19 +56,6 @@ test("in a changed copy, the types and imports hold, and the tests of the change
     await rm(changedCopy, { recursive: true })
   }
 })
-
-/** Tests that read the product's name, plans, endpoints and tables. The examples are written, as a team does. */
-const changed = [
-  ...["app/api/v1/examples", "app/api/v1/admin/skill.md", "lib/product", "lib/keys/secret", "lib/permissions"],
-  ...[
-    "lib/leaving/personal-data",
-    "lib/audit/entries",
-    "prisma/roles",
-    "prisma/seed.test",
-    "tests/documents",
-    "tests/words",
-  ],
-]
 
 async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true })

@@ -52,7 +52,7 @@ test("finance refunds a part of an order through the provider, once", async ({ p
   expect(made).toEqual([{ done_at: expect.any(Date) }])
 })
 
-test("a purchase that was paid elsewhere is recorded once for its invoice number", async ({
+test("a purchase that was paid elsewhere is recorded once for its invoice number", { tag: "@long" }, async ({
   page,
   signInAs,
   database,

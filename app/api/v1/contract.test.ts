@@ -32,7 +32,7 @@ import { openApiViolations } from "@/tests/support/openapi-violations"
 import { ownerPool } from "@/tests/support/owner"
 import { valuesOf } from "@/tests/support/parameter-values"
 import { validBody } from "@/tests/support/run-intents"
-import { inTurn, isLong } from "@/tests/support/sample"
+import { crossed, inTurn, isLong } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { insertYourRow } from "@/tests/support/your-rows"
 import { endpoints, type ServedEndpoint } from "./endpoints"
@@ -741,40 +741,45 @@ test("the role of the owner is checked before the scope of the key", async () =>
   }
 })
 
-describe.each(all)("the allowed IP addresses of a key at $method $path", (endpoint) => {
-  const { surface } = endpoint
+const networks = [
+  ["192.0.2.7", "192.0.2.7", "192.0.2.8"],
+  ["192.0.2.0/25", "192.0.2.127", "192.0.2.128"],
+  ["192.0.2.0/25", "::ffff:192.0.2.127", "::ffff:192.0.2.128"],
+  ["2001:db8::/127", "2001:db8::1", "2001:db8::2"],
+  ["2001:db8:1:2::3", "2001:DB8:1:2:0::3", "2001:db8:1:2::4"],
+] as const
 
-  async function boundTo(...allowedCidrs: string[]) {
-    return createKey({ user: await createUser({ role: "owner" }), surface, allowedCidrs })
-  }
+describe.each(crossed(all, networks))(
+  "the allowed IP addresses of a key at $row.method $row.path",
+  ({ row: endpoint, columns }) => {
+    const { surface } = endpoint
 
-  test.each([
-    ["192.0.2.7", "192.0.2.7", "192.0.2.8"],
-    ["192.0.2.0/25", "192.0.2.127", "192.0.2.128"],
-    ["192.0.2.0/25", "::ffff:192.0.2.127", "::ffff:192.0.2.128"],
-    ["2001:db8::/127", "2001:db8::1", "2001:db8::2"],
-    ["2001:db8:1:2::3", "2001:DB8:1:2:0::3", "2001:db8:1:2::4"],
-  ])("a key limited to %s works from %s and not from %s", async (network, inside, outside) => {
-    const { secret } = await boundTo(network)
-    expect((await call(endpoint, { key: secret, address: inside })).headers.get("x-ratelimit-remaining")).toBe("299")
-    const refused = await outcome(call(endpoint, { key: secret, address: outside }))
-    expect(refused.status).toBe(403)
-    const seen = outside.replace("::ffff:", "")
-    const message = `This key does not work from ${seen}: its owner has limited it to other addresses.`
-    expect(refused.body).toEqual(refusalOf("address_not_allowed", message))
-    expect(refused.headers.get("ratelimit")).toBeNull()
-    expect((await call(endpoint, { key: secret, address: inside })).headers.get("x-ratelimit-remaining")).toBe("298")
-  })
+    async function boundTo(...allowedCidrs: string[]) {
+      return createKey({ user: await createUser({ role: "owner" }), surface, allowedCidrs })
+    }
 
-  test("only the address that the nearest proxy states counts", async () => {
-    const { secret } = await boundTo("192.0.2.7")
-    const headers = { forwarded: "for=192.0.2.7", "x-real-ip": "192.0.2.7", "x-client-ip": "192.0.2.7" }
-    const response = await outcome(call(endpoint, { key: secret, headers, address: "192.0.2.7, 198.51.100.9" }))
-    expect(response.body).toEqual(
-      refusalOf("address_not_allowed", expect.stringContaining(server ? "198.51.100.9" : "")),
-    )
-  })
-})
+    test.each(columns)("a key limited to %s works from %s and not from %s", async (network, inside, outside) => {
+      const { secret } = await boundTo(network)
+      expect((await call(endpoint, { key: secret, address: inside })).headers.get("x-ratelimit-remaining")).toBe("299")
+      const refused = await outcome(call(endpoint, { key: secret, address: outside }))
+      expect(refused.status).toBe(403)
+      const seen = outside.replace("::ffff:", "")
+      const message = `This key does not work from ${seen}: its owner has limited it to other addresses.`
+      expect(refused.body).toEqual(refusalOf("address_not_allowed", message))
+      expect(refused.headers.get("ratelimit")).toBeNull()
+      expect((await call(endpoint, { key: secret, address: inside })).headers.get("x-ratelimit-remaining")).toBe("298")
+    })
+
+    test("only the address that the nearest proxy states counts", async () => {
+      const { secret } = await boundTo("192.0.2.7")
+      const headers = { forwarded: "for=192.0.2.7", "x-real-ip": "192.0.2.7", "x-client-ip": "192.0.2.7" }
+      const response = await outcome(call(endpoint, { key: secret, headers, address: "192.0.2.7, 198.51.100.9" }))
+      expect(response.body).toEqual(
+        refusalOf("address_not_allowed", expect.stringContaining(server ? "198.51.100.9" : "")),
+      )
+    })
+  },
+)
 
 test("requests from other addresses use up the limit of failed requests of their address, not the limit of the key", async () => {
   stopClock()
