@@ -3,10 +3,10 @@ import { landingPage } from "@/app/_shell/sections"
 import { SiteFooter, SiteHeader, SiteMain, SiteSection } from "@/app/_shell/site"
 import { meteredEndpoints } from "@/app/api/v1/endpoints"
 import { CallPrice, PlanCards, price } from "@/components/account/plan-cards"
+import { PlanChoice } from "@/components/account/plan-choice"
 import { SupportLink } from "@/components/page/support-link"
 import { buttonStyle } from "@/components/ui/button"
 import { Link } from "@/components/ui/link"
-import { LinkChoice } from "@/components/ui/link-choice"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
 import { planPage, topUp } from "@/lib/payments/top-up"
@@ -62,28 +62,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
               ))}
             </div>
           </div>
-          <div className="flex flex-wrap gap-x-6 gap-y-2 empty:hidden">
-            {planIntervals.length > 1 && (
-              <LinkChoice
-                label="Interval"
-                choices={planIntervals.map((name) => ({
-                  label: name === "year" ? "Yearly" : "Monthly",
-                  href: at({ interval: name }),
-                  isChosen: name === interval,
-                }))}
-              />
-            )}
-            {planCurrencies.length > 1 && (
-              <LinkChoice
-                label="Currency"
-                choices={planCurrencies.map((code) => ({
-                  label: code.toUpperCase(),
-                  href: at({ currency: code }),
-                  isChosen: code === currency,
-                }))}
-              />
-            )}
-          </div>
+          <PlanChoice interval={interval} currency={currency} at={at} />
           <h2 className="sr-only">Plans</h2>
           <PlanCards
             currency={currency}

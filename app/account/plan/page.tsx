@@ -1,6 +1,7 @@
 import type { Metadata } from "next"
 import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { PlanCards, price } from "@/components/account/plan-cards"
+import { PlanChoice } from "@/components/account/plan-choice"
 import { PlanTile } from "@/components/account/plan-tile"
 import { Shortage } from "@/components/account/shortage"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
@@ -8,7 +9,6 @@ import { Card, Cards } from "@/components/page/card"
 import { PageFrame, Panel } from "@/components/page/page-frame"
 import { SupportLink } from "@/components/page/support-link"
 import { Button } from "@/components/ui/button"
-import { LinkChoice } from "@/components/ui/link-choice"
 import { Notice } from "@/components/ui/notice"
 import { Tile, Tiles } from "@/components/ui/tile"
 import { inCredits } from "@/lib/credits/words"
@@ -105,28 +105,7 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
               <h2 id="plans" className="text-base font-semibold">
                 {own ? "Change your plan" : "Plans"}
               </h2>
-              <div className="flex flex-wrap gap-x-6 gap-y-2 empty:hidden">
-                {planIntervals.length > 1 && (
-                  <LinkChoice
-                    label="Interval"
-                    choices={planIntervals.map((name) => ({
-                      label: name === "year" ? "Yearly" : "Monthly",
-                      href: at({ interval: name }),
-                      isChosen: name === interval,
-                    }))}
-                  />
-                )}
-                {!own && planCurrencies.length > 1 && (
-                  <LinkChoice
-                    label="Currency"
-                    choices={planCurrencies.map((code) => ({
-                      label: code.toUpperCase(),
-                      href: at({ currency: code }),
-                      isChosen: code === currency,
-                    }))}
-                  />
-                )}
-              </div>
+              <PlanChoice interval={interval} currency={own ? null : currency} at={at} />
             </div>
             {own && questions.length === 0 && (
               <p className="text-muted">
