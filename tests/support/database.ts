@@ -16,7 +16,7 @@ declare module "vitest" {
 
 /** Starts a temporary PostgreSQL for the whole test run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const settings = ["max_connections=300", "synchronous_commit=off", "autovacuum=off"]
+  const settings = ["max_connections=300", "autovacuum=off"]
   const postgres = await startTemporaryPostgres(
     [...settings.flatMap((setting) => ["-c", setting]), ...settingsOfTests],
     await directoryInMemory(),
