@@ -81,6 +81,12 @@ const suites: Suite[] = [
     bail: 1,
   },
   {
+    ...overHttp,
+    name: "replicas",
+    include: ["tests/replicas/**/*.test.ts"],
+    globalSetup: "tests/support/setup/replicas.ts",
+  },
+  {
     ...shared,
     name: "image",
     include: ["tests/image/**/*.test.ts", "app/api/v1/contract.test.ts"],

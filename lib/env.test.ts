@@ -125,6 +125,26 @@ test("REDIS_URL is one URL or the URLs of several cluster nodes, all with TLS or
   }
 })
 
+test("DATABASE_REPLICA_URLS is one PostgreSQL URL or several, of other servers than the primary", () => {
+  const urlsOf = (value: string) => parseEnv({ ...complete, DATABASE_REPLICA_URLS: value }).DATABASE_REPLICA_URLS
+  expect(urlsOf("postgresql://app@one/app")).toEqual(["postgresql://app@one/app"])
+  expect(urlsOf("postgresql://app@one/app , postgres://app:a%2Cb@two:5433/app?sslmode=verify-full")).toEqual([
+    "postgresql://app@one/app",
+    "postgres://app:a%2Cb@two:5433/app?sslmode=verify-full",
+  ])
+  for (const [value, problem] of [
+    ["one:5432", "must be a PostgreSQL URL like DATABASE_URL, or several"],
+    ["postgresql://one/app,", "must be a PostgreSQL URL like DATABASE_URL, or several"],
+    ["postgresql://one/app,postgresql://app@one/app", "names a server twice"],
+    [`postgresql://one/app,${complete.DATABASE_URL}`, "contains DATABASE_URL, which is the primary"],
+  ] as const) {
+    expect(problemsOf({ ...complete, DATABASE_REPLICA_URLS: value })).toEqual([
+      expect.any(String),
+      expect.stringContaining(`DATABASE_REPLICA_URLS ${problem}`),
+    ])
+  }
+})
+
 test("more than one process requires a shared rate limit store", () => {
   expect(problemsOf({ ...complete, WEB_CONCURRENCY: "2" })[1]).toMatch(/WEB_CONCURRENCY above 1 requires REDIS_URL/)
   const shared = { ...complete, WEB_CONCURRENCY: "2", REDIS_URL: "redis://localhost" }

@@ -25,6 +25,18 @@ const schema = z
     DATABASE_URL: z
       .string({ error: "is required: a PostgreSQL URL, postgresql://user:password@host:5432/database" })
       .regex(/^postgres(ql)?:\/\//, "must start with postgresql://"),
+    DATABASE_REPLICA_URLS: z
+      .string()
+      .transform((value) => value.split(/ *, */))
+      .refine(
+        (urls) => urls.every((url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)),
+        "must be a PostgreSQL URL like DATABASE_URL, or several, which a comma separates",
+      )
+      .refine(
+        (urls) => new Set(urls.map((url) => URL.canParse(url) && new URL(url).host)).size === urls.length,
+        "names a server twice",
+      )
+      .optional(),
     DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
     DATABASE_WAIT_MS: z.coerce.number().int().min(1_500).max(60_000).default(2_400),
     LOOP_DELAY_MS: z.coerce.number().int().min(1).max(60_000).optional(),
@@ -142,6 +154,10 @@ const schema = z
     ) {
       const message = "is the stand-in's, and requires STRIPE_API_URL"
       context.addIssue({ code: "custom", path: ["STRIPE_SECRET_KEY"], message })
+    }
+    if (value.DATABASE_REPLICA_URLS?.includes(value.DATABASE_URL)) {
+      const message = "contains DATABASE_URL, which is the primary"
+      context.addIssue({ code: "custom", path: ["DATABASE_REPLICA_URLS"], message })
     }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })

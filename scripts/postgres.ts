@@ -58,7 +58,7 @@ export async function startPostgres(
   const ready = new Promise<boolean>((done) => {
     server.process.stderr?.on("data", (chunk) => {
       if (log.length < 100) log.push(String(chunk))
-      if (String(chunk).includes("ready to accept connections")) done(true)
+      if (/ready to accept (read-only )?connections/.test(String(chunk))) done(true)
     })
     server.exited.then(() => done(false))
   })

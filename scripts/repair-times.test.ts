@@ -79,7 +79,15 @@ async function fill(index: number): Promise<void> {
   const started = await createSession(user, "password", new Headers())
   if (!started || !("session" in started)) throw new Error("There is no session.")
   const id = user.id as OwnerId
-  const viewer = { ...user, id, picture: null, grantedRole: user.role, isFresh: true, sessionId: started.session.sid }
+  const viewer = {
+    ...user,
+    id,
+    picture: null,
+    grantedRole: user.role,
+    isFresh: true,
+    written: 0,
+    sessionId: started.session.sid,
+  }
   const limits = { addresses: [], requestsPerMinute: null, spendLimit: null, spendPeriod: null }
   const form = { name: "Key", scopes: ["read" as const], ...limits }
   await issueKey("user", viewer, { ...form, requestId: randomUUID(), expires: "90d", date: null }, ["read"])

@@ -112,6 +112,11 @@ const longSuites: readonly Suite[] = [
     run: (context) => vitest(context, "restore"),
   },
   {
+    name: "replicas",
+    title: "Reads from standbys that lag, hang, die, conflict and are promoted",
+    run: (context) => vitest(context, "replicas"),
+  },
+  {
     name: "image",
     title: "The image of the Dockerfile, with the contract",
     run: (context) => vitest(context, "image"),

@@ -3,12 +3,17 @@ import { Tile, Tiles } from "@/components/ui/tile"
 import { formatters } from "@/components/values/units"
 import { holds } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
+import { fromStandby } from "@/lib/platform/postgres/standbys"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { viewsOfSubscriptions } from "./subscriptions/views"
 
-export async function AtRisk({ role }: { role: string }) {
-  if (!holds(role, GET.endpoint.permission)) return null
+export async function AtRisk({ viewer }: { viewer: Pick<Viewer, "role" | "written"> }) {
+  if (!holds(viewer.role, GET.endpoint.permission)) return null
   const found = viewsOfSubscriptions(new Date()).map(async ({ label, note, search }) => {
-    const counted = await GET.endpoint.read(`${search}&limit=1`).then(({ meta }) => meta, uncounted)
+    const counted = await fromStandby(() => GET.endpoint.read(`${search}&limit=1`), viewer.written).then(
+      ({ meta }) => meta,
+      uncounted,
+    )
     return { label, note, href: `/admin/subscriptions?${search}`, counted }
   })
   return (

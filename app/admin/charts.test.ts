@@ -27,7 +27,7 @@ test.each<[StatsInterval, string, string]>([
   const { data, meta } = await stats.endpoint.read(String(search), permissionCheckOf("owner"))
   const { summary } = meta
   const range = { interval, since: Date.parse(summary.since), until: Date.parse(summary.until) }
-  const panels = (await Charts({ ...range, role: "owner" })).props.children as {
+  const panels = (await Charts({ ...range, viewer: { role: "owner", written: 0 } })).props.children as {
     props: Parameters<typeof pictureOf>[0]
   }[]
   const charts = Object.fromEntries(panels.map(({ props }) => [props.title, pictureOf(props)]))
@@ -55,7 +55,9 @@ test("a viewer who may not read money gets no tile, chart or column of money, bu
     const { data, meta } = await stats.endpoint.read(String(search), permissionCheckOf(role))
     const { interval, since, until } = meta.summary
     const range = { interval, since: Date.parse(since), until: Date.parse(until) }
-    const charts = (await Charts({ ...range, role })).props.children as { props: { title: string } }[]
+    const charts = (await Charts({ ...range, viewer: { role, written: 0 } })).props.children as {
+      props: { title: string }
+    }[]
     const tiles = renderToStaticMarkup(StatsTiles({ summary: meta.summary, before: meta.summary, role }))
     const table = renderToStaticMarkup(StatsTable({ rows: data }))
     return [...charts.map(({ props }) => props.title), ...textsOf(tiles, "dt"), ...textsOf(table, "th")]

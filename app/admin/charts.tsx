@@ -13,8 +13,10 @@ import { periodsOf, rangeBefore, type StatsInterval } from "@/lib/metrics/period
 import { QuestionError } from "@/lib/metrics/question"
 import { moneyPermission } from "@/lib/metrics/rows"
 import { holds } from "@/lib/permissions"
+import { fromStandby } from "@/lib/platform/postgres/standbys"
 import { money } from "@/lib/platform/text/money"
 import { listPlans } from "@/lib/purchases/plans"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 
 /** A series is a measure, or the difference of two measures. */
 type Question = {
@@ -81,12 +83,15 @@ const questions: readonly Question[] = [
 /** Both bounds are inclusive, in milliseconds. */
 type Range = { since: number; until: number; interval: StatsInterval }
 
-export async function Charts({ role, ...range }: Range & { role: string }) {
+export async function Charts({ viewer, ...range }: Range & { viewer: Pick<Viewer, "role" | "written"> }) {
+  const { role, written } = viewer
   const readsMoney = holds(role, moneyPermission)
   const readable = questions.filter(({ unit }) => unit !== "money" || readsMoney)
   const [charts, revenue] = await Promise.all([
-    Promise.all(readable.map((question) => chartOf(question, range, role))).catch(refusalOf),
-    readsMoney ? revenueByPlan(range).catch(refusalOf) : [],
+    Promise.all(readable.map((question) => fromStandby(() => chartOf(question, range, role), written))).catch(
+      refusalOf,
+    ),
+    readsMoney ? fromStandby(() => revenueByPlan(range), written).catch(refusalOf) : [],
   ])
   if (charts instanceof QuestionError) return <Notice tone="warn">{charts.message}</Notice>
   return (

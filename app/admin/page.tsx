@@ -19,6 +19,7 @@ import { findProblems } from "@/lib/keys/health"
 import { rangeBefore } from "@/lib/metrics/periods"
 import type { StatsSummary } from "@/lib/metrics/rows"
 import { holds } from "@/lib/permissions"
+import { fromStandby } from "@/lib/platform/postgres/standbys"
 import { requireViewer, setupPage, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { AtRisk } from "./at-risk"
@@ -31,7 +32,7 @@ const whole = formatters.count.full
 
 export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const viewer = await requireViewer("/admin")
-  const { role, grantedRole } = viewer
+  const { role, grantedRole, written } = viewer
   if (!holds(role, GET.endpoint.permission)) {
     redirect((await firstAdminPage(role)) ?? (role === grantedRole ? forbidden() : setupPage))
   }
@@ -39,7 +40,7 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const apiQuery = new URLSearchParams(query.size > 0 ? query : defaultRange(new Date()))
   if (!apiQuery.has("order")) apiQuery.set("order", "asc")
   if (!apiQuery.has("limit")) apiQuery.set("limit", String(limitBounds.max))
-  const found = await orRefused(readWithBefore(apiQuery, permissionCheckOf(role)))
+  const found = await orRefused(fromStandby(() => readWithBefore(apiQuery, permissionCheckOf(role)), written))
   return (
     <PageFrame title={entry.label}>
       <RangePicker
@@ -51,8 +52,8 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
         <>
           <KeysInNeed viewer={viewer} />
           <StatsTiles summary={found.meta.summary} before={found.before} role={role} />
-          <AtRisk role={role} />
-          <Charts {...rangeOf(found.meta.summary, query)} role={role} />
+          <AtRisk viewer={viewer} />
+          <Charts {...rangeOf(found.meta.summary, query)} viewer={viewer} />
           {found.data.length < found.meta.total && (
             <Notice tone="warn">
               The table shows the first {whole(found.data.length)} of {whole(found.meta.total)} periods. Choose a longer

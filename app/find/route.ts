@@ -11,6 +11,7 @@ import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/dat
 import { keyStatus } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
 import type { Term } from "@/lib/platform/postgres/search"
+import { fromStandby } from "@/lib/platform/postgres/standbys"
 import { relativeTime } from "@/lib/platform/text/format-time"
 import { findRequest, requestPage } from "@/lib/request-log/lists"
 import { currentViewer, type Viewer } from "@/lib/sign-in/browser-session"
@@ -64,11 +65,11 @@ async function findRequests({ value }: Term, { id: userId, role }: Viewer): Prom
   ]
 }
 
-async function findAccounts({ value }: Term, { role }: Viewer): Promise<Finding[]> {
+async function findAccounts({ value }: Term, { role, written }: Viewer): Promise<Finding[]> {
   if (!holds(role, users.endpoint.permission)) return []
   const query = new URLSearchParams({ q: value, limit: String(shown) })
   try {
-    const { data } = await users.endpoint.read(String(query), permissionCheckOf(role))
+    const { data } = await fromStandby(() => users.endpoint.read(String(query), permissionCheckOf(role)), written)
     return data.map(({ id, name, email }) => ({
       group: "Accounts",
       label: email,

@@ -13,6 +13,7 @@ import type { AdminEndpoint } from "@/lib/api/lists"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { holds } from "@/lib/permissions"
 import { isDevelopmentOpen } from "@/lib/platform/http/development"
+import { fromStandby } from "@/lib/platform/postgres/standbys"
 import { requirePermission, type Viewer } from "@/lib/sign-in/browser-session"
 import { openWithIds } from "./account-choice"
 import { AccountLink } from "./id-links"
@@ -64,7 +65,9 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   )
   const unclear = readsAccounts ? await openWithIds(page, endpoint.filters, params) : undefined
   const listing = await readListing(page, params, async (search) =>
-    unclear ? refuse(400, "bad_request", unclear.refused) : endpoint.read(search, permissionCheckOf(viewer.role)),
+    unclear
+      ? refuse(400, "bad_request", unclear.refused)
+      : fromStandby(() => endpoint.read(search, permissionCheckOf(viewer.role)), viewer.written),
   )
   const { query, found } = listing
   const rows = "data" in found ? found.data : []

@@ -3,13 +3,14 @@ import type { Worked } from "@/lib/credits/run"
 import type { Family, Source } from "@/lib/metrics/family"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
 import { isOverloaded } from "@/lib/platform/postgres/load-shedding"
+import { onStandbys } from "@/lib/platform/postgres/standbys"
 import { inTurns } from "@/lib/platform/queues/turns"
 import { type Access, authorize, type Caller } from "./authenticate"
 import type { ErrorCode } from "./errors"
 import { identify, refuseOverloaded } from "./identify"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
-import { type Body, type Draft, respond } from "./respond"
+import { type Body, type Draft, respond, setAll } from "./respond"
 import type { Counts } from "./result-words"
 
 export type Endpoint = Access & {
@@ -94,6 +95,11 @@ type Promised = {
   readonly fingerprint: Buffer
 }
 
+/** Customers read their own writes, and an object is about the calling key. */
+export function mayReadStandbys({ surface, shape }: Pick<Endpoint, "surface" | "shape">): boolean {
+  return surface === "admin" && shape !== "object"
+}
+
 export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call) => Promise<Body>): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
@@ -111,7 +117,9 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
     const caller = authorize(key, verdict, endpoint)
     // Lists count their rows; any other body is one object.
     if (endpoint.method === "GET") draft.rows = 1
-    const withinDeadline = inTurns(caller.owner.id, deadline)
+    const inTurn = inTurns(caller.owner.id, deadline)
+    const tell = (dataAsOf: Date) => setAll(draft.headers, { "Data-As-Of": dataAsOf.toISOString() })
+    const withinDeadline = mayReadStandbys(endpoint) ? onStandbys(inTurn, { tell }) : inTurn
     return handle({ ...call, caller, access: endpoint, withinDeadline, deadline, draft })
   }
 

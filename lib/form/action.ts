@@ -14,6 +14,7 @@ import type { Client } from "@/lib/sign-in/attempts"
 import { currentViewer, refreshSession, type Viewer } from "@/lib/sign-in/browser-session"
 import { checkProof, type ProofRequest, type TypedProof } from "@/lib/sign-in/fresh-proof"
 import { TooManyPasswords } from "@/lib/sign-in/passwords/password-hash"
+import { recordWrite } from "@/lib/sign-in/session-rows"
 
 /** Contains no passwords. */
 export type FormValues<Field extends string = string> = { readonly [Name in Field]?: string }
@@ -80,14 +81,15 @@ export function formAction<Fields extends z.ZodObject, Done>({
       if (!viewer) return signedOut
       if (isOfAnother(data, viewer)) return ofAnother
       if (permission && !holds(viewer.role, permission)) return refused(`Your role lacks the permission ${permission}.`)
+      const perform: typeof act = (form, context) => act(form, context).finally(() => recordWrite(viewer))
       return parsed(fields, data, async (form) => {
         const asks = fresh === true || (fresh === "second factor" && viewer.twoFactor)
-        if (!asks || viewer.isFresh) return act(form, { ...client, viewer })
+        if (!asks || viewer.isFresh) return perform(form, { ...client, viewer })
         const checked = await checkProof(viewer, typedProof(data), client)
         if (checked.message) after(checked.message)
         if (!checked.ok) return { ok: false, proof: { ...checked.request, retype: hasSecrets(fields, data) } }
         const proved = await refreshSession(viewer)
-        return proved ? act(form, { ...client, viewer: proved }) : signedOut
+        return proved ? perform(form, { ...client, viewer: proved }) : signedOut
       })
     })
 }

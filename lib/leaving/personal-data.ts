@@ -120,6 +120,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       connecting_until: [internal, gone],
       exporting: [secret, gone],
       exporting_until: [internal, gone],
+      written_lsn: [internal, gone],
       proved_at: [own, gone],
       proof_code: [secret, gone],
       proof_code_until: [internal, gone],

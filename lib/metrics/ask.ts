@@ -1,5 +1,5 @@
 import type { Bind } from "@/lib/platform/postgres/page"
-import { pool } from "@/lib/platform/postgres/pool"
+import { readPool, standbyInUse } from "@/lib/platform/postgres/standbys"
 import { id } from "@/lib/platform/schemas/fields"
 import type { Family, Measure, Operand } from "./family"
 import { bounds, type Part, partsOf } from "./parts"
@@ -39,7 +39,9 @@ export async function ask(question: Question): Promise<Found> {
   const [first] = groups
   if (!first) throw new Error("The statement returns at least one row.")
   const rows = rowsOf(groups, question, keys, periods, measures)
-  return { rows, total: first.groups === null ? rows.length : Number(first.groups), asOf: first.asOf }
+  // On a standby, the time of the snapshot is later than its newest commit.
+  const asOf = standbyInUse()?.dataAsOf() ?? first.asOf
+  return { rows, total: first.groups === null ? rows.length : Number(first.groups), asOf }
 }
 
 function refuseRows(max: number): never {
@@ -86,7 +88,7 @@ function groupsOf(
 async function read<Row extends object>(write: (bind: Bind) => string): Promise<Row[]> {
   const values: unknown[] = []
   const text = write((value) => `$${values.push(value)}`)
-  return (await pool().query<Row>(text, values)).rows
+  return (await readPool().query<Row>(text, values)).rows
 }
 
 async function refuseIfTooWide(parts: readonly Part[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { logAuditEntries } from "@/lib/audit/entries"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/platform/postgres/pool"
+import { watchStandbys } from "@/lib/platform/postgres/standbys"
 import { tell } from "@/lib/platform/telemetry/printed"
 import { startTracing } from "@/lib/platform/telemetry/tracing"
 import { singleton } from "@/lib/singleton"
@@ -13,8 +14,9 @@ export async function startProcess(): ReturnType<typeof startTracing> {
   watchRequests()
   logAuditEntries()
   releaseFinishedRenders()
-  // Creates the pool, so that its metrics exist from the start.
+  // Creates the pools, so that their metrics exist from the start.
   pool()
+  watchStandbys()
   await refuseDatabases()
   await singleton("rights", () => whenDatabaseResponds(warnOfRights))
   if (env().VERIFY_EMAIL === "off") tell("stderr", "VERIFY_EMAIL is off: anybody can sign up with any address.")

@@ -7,6 +7,7 @@ import { env } from "@/lib/env"
 import { isStaff, maxIdleSeconds } from "@/lib/permissions"
 import { sessionMaxAgeSeconds } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
+import { hasStandbys } from "@/lib/platform/postgres/standbys"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { hashOf, newToken } from "./link-token"
 import { proofMinutes } from "./proof-minutes"
@@ -18,6 +19,8 @@ export type Viewer = Owner & {
   picture: string | null
   twoFactor: boolean
   isFresh: boolean
+  /** Pages for staff read no older state of the database: see recordWrite. */
+  written: number
 }
 
 export type SignInMethod =
@@ -57,7 +60,8 @@ export async function findViewer({
 }: SessionToken): Promise<(Viewer & { idleSeconds: number }) | null> {
   const provedAt = proved === undefined ? null : new Date(proved)
   const [found] = await db().$queryRaw<Found[]>`
-    SELECT users.id, email, name, role, two_factor AS "twoFactor", user_pictures.version AS picture,
+    SELECT users.id, email, name, role, two_factor AS "twoFactor", coalesce(written_lsn, 0)::float8 AS written,
+      user_pictures.version AS picture,
       extract(epoch FROM now() - last_seen_at)::float8 AS "idleSeconds",
       coalesce(
         proved_at = ${provedAt}::timestamptz AND proved_at > now() - make_interval(mins => ${proofMinutes}), false
@@ -74,6 +78,14 @@ export async function findViewer({
 export async function touchSession(sessionId: string): Promise<void> {
   await db().$executeRaw`
     UPDATE sessions SET last_seen_at = now() WHERE id = ${sessionId}::uuid AND last_seen_at < now() - interval '1 minute'`
+}
+
+/** Call it after the commit, so that the position in the log of the primary includes the changes of the form. */
+export async function recordWrite({ sessionId, role }: Viewer): Promise<void> {
+  if (!hasStandbys() || !isStaff(role)) return
+  // The form has acted: without the position, a page can show a state of the last seconds.
+  await db().$executeRaw`
+    UPDATE sessions SET written_lsn = pg_current_wal_insert_lsn() - '0/0' WHERE id = ${sessionId}::uuid`.catch(() => {})
 }
 
 export type Step = "factor" | "deletion"

@@ -17,6 +17,7 @@ import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type RunningPrometheus, startPrometheus } from "@/tests/support/prometheus"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { type Standby, startStandby } from "@/tests/support/standby"
 import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
 import { queriesOf, readAlerts, readDashboard } from "@/tests/support/watching"
 import { work } from "@/tests/support/work"
@@ -40,6 +41,7 @@ const alerts = await readAlerts(root)
 let rules: string
 
 let database: Database
+let standby: Standby
 let databaseProxy: FaultyProxy
 let redisProxy: FaultyProxy
 let stripe: StripeStandIn
@@ -52,6 +54,7 @@ beforeAll(async () => {
   rules = text.replace(/(?<=\[|for: |offset )(\d+)m/g, (_, minutes) => `${(minutes * 60) / timesFaster}s`)
   database = await startDatabase(["-c", "fsync=off"])
   useDatabase(database)
+  standby = await startStandby(database.ownerUrl)
   const redis = await startRedis()
   databaseProxy = await startFaultyProxy(Number(new URL(database.url).port))
   redisProxy = await startFaultyProxy(redis.port)
@@ -61,6 +64,7 @@ beforeAll(async () => {
     DATABASE_URL: database.url.replace(/:\d+\//, `:${databaseProxy.port}/`),
     REDIS_URL: `redis://127.0.0.1:${redisProxy.port}`,
     DATABASE_POOL_MAX: "4",
+    DATABASE_REPLICA_URLS: standby.url,
   })
   prometheus = await watch(server)
   secrets = await Promise.all(Array.from({ length: 20 }, newKey))
@@ -69,6 +73,7 @@ beforeAll(async () => {
     await server.stop()
     await Promise.all([databaseProxy.stop(), redisProxy.stop(), redis.stop(), stripe.stop()])
     await ownerPool().end()
+    await standby.stop()
     await database.stop()
   }
 })
@@ -276,6 +281,14 @@ const faults: Record<string, () => Promise<() => Promise<unknown>>> = {
       [id],
     )
     return end
+  },
+  async StandbyBehind() {
+    await standby.query("SELECT pg_wal_replay_pause()")
+    const end = repeat(someTraffic)
+    return async () => {
+      await standby.query("SELECT pg_wal_replay_resume()")
+      await end()
+    }
   },
   SweeperFails: () => holding("LOCK TABLE runs IN ACCESS EXCLUSIVE MODE"),
   SweeperStopped: () => holding("LOCK TABLE runs IN ACCESS EXCLUSIVE MODE"),

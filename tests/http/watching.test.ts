@@ -26,6 +26,9 @@ import { work } from "@/tests/support/work"
 const { slug } = product
 const METRICS_TOKEN = "a-token-of-the-test"
 
+/** A standby that is away has metrics, too. */
+const DATABASE_REPLICA_URLS = "postgresql://127.0.0.1:1/absent"
+
 /** Metrics without a graph, with the reason. */
 const notShown: Record<string, string> = {
   process_cpu_seconds_total: "the sum of user and system, which are shown",
@@ -62,7 +65,7 @@ async function metricsText(given: Given): Promise<string> {
   const user = await createUser()
   await grantCredits(user.id, 100)
   const { secret } = await createKey({ user, surface: "user" })
-  const server = await startTestServer("lean", { METRICS_TOKEN, ...given })
+  const server = await startTestServer("lean", { METRICS_TOKEN, DATABASE_REPLICA_URLS, ...given })
   const headers = { "x-api-key": secret, "content-type": "application/json" }
   expect((await fetch(server.address + work.path, { method: "POST", headers, body: work.body })).status).toBe(200)
   expect((await fetch(`${server.address}/sign-in`)).status).toBe(200)

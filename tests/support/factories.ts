@@ -200,7 +200,15 @@ export async function createViewer(
 /** An account that exists, and a new session in which it makes a request. */
 export async function viewerOf(user: User, session: Parameters<typeof createSession>[1] = {}): Promise<Viewer> {
   const { id: sessionId } = await createSession(user, session)
-  return { ...user, id: user.id as OwnerId, picture: null, grantedRole: user.role, isFresh: true, sessionId }
+  return {
+    ...user,
+    id: user.id as OwnerId,
+    picture: null,
+    grantedRole: user.role,
+    isFresh: true,
+    written: 0,
+    sessionId,
+  }
 }
 
 export function createPicture(userId: string, image = Buffer.from("no real picture")) {

@@ -2,6 +2,7 @@ import {
   conventions,
   meteredHeaders,
   paymentHeaders,
+  readHeaders,
   replacedHeaders,
   responseHeaders,
   retryable,
@@ -29,6 +30,7 @@ export const headers: Readonly<Record<string, string>> = {
   ...meteredHeaders,
   ...replacedHeaders,
   ...paymentHeaders,
+  ...readHeaders,
 }
 
 const inCode = (code: string) => `\`${code}\``

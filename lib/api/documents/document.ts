@@ -80,6 +80,11 @@ export const responseHeaders: Readonly<Record<string, string>> = {
 
 export const retryHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before trying again" }
 
+export const readHeaders: Readonly<Record<string, string>> = {
+  "Data-As-Of":
+    "Only if the data may come from a copy of the database: the response has every change before this time (ISO 8601, UTC)",
+}
+
 export const meteredHeaders: Readonly<Record<string, string>> = {
   "Idempotency-Replayed": "true if this is the stored response to an earlier call",
 }

@@ -2,6 +2,7 @@ import { leakReceipt, leakReport } from "@/lib/leaks/leak-report"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
+import { mayReadStandbys } from "../endpoint"
 import { type ErrorCode, errors } from "../errors"
 import { idempotencyKeyHeader } from "../idempotency-key"
 import { csv, ndjson } from "../streams/formats"
@@ -15,6 +16,7 @@ import {
   meteredHeaders,
   operationId,
   paymentHeaders,
+  readHeaders,
   replacedHeaders,
   responseHeaders,
   retryable,
@@ -75,6 +77,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         Object.entries({
           ...responseHeaders,
           ...replacedHeaders,
+          ...readHeaders,
           ...meteredHeaders,
           ...retryHeaders,
           ...paymentHeaders,
@@ -129,6 +132,7 @@ function operation(endpoint: Documented) {
         description: endpoint.shape === "list" ? "Success; with `fields`, rows have only those fields" : "Success",
         headers: headersOf([
           ...Object.keys({ ...responseHeaders, ...replacedHeaders }),
+          ...(mayReadStandbys(endpoint) ? Object.keys(readHeaders) : []),
           ...(errorCodes(endpoint).includes("idempotency_in_progress") ? Object.keys(meteredHeaders) : []),
         ]),
         content: {

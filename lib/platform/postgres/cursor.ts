@@ -2,6 +2,7 @@ import { Client } from "pg"
 import { env } from "@/lib/env"
 import { getTypeParser, type Statement } from "./page"
 import { withSettings } from "./settings"
+import { mayMove, standbyInUse, untilLost } from "./standbys"
 
 /** Shown in `pg_stat_activity`. */
 export const cursorApplication = "stream"
@@ -36,8 +37,51 @@ export type Snapshot = Pick<Cursor, "close" | "abort"> & {
   read: (statement: Statement) => Promise<Cursor["next"]>
 }
 
+/** If a standby fails before it has returned the first rows, as in a conflict with recovery, the primary returns all. */
 export async function openCursor(statement: Statement, reader: string, maxMs: number): Promise<Cursor | undefined> {
-  const snapshot = await openSnapshot(reader, maxMs)
+  const standby = standbyInUse()
+  if (!standby) return openCursorAt(env().DATABASE_URL, statement, reader, maxMs)
+  const opening = openCursorAt(standby.url, statement, reader, maxMs)
+  const opened = await untilLost(standby, () => opening).catch((error) => {
+    // It may still open, and would keep the lock of the reader.
+    opening.then((late) => late?.abort()).catch(() => {})
+    throw error
+  })
+  if (!opened) return undefined
+  let cursor = opened
+  let isFirst = true
+  let isAborted = false
+  return {
+    async next() {
+      const mayReopen = isFirst
+      isFirst = false
+      try {
+        return await untilLost(standby, cursor.next)
+      } catch (error) {
+        if (!mayReopen || isAborted || !mayMove(error)) throw error
+        cursor.abort()
+        const reopened = await openCursorAt(env().DATABASE_URL, statement, reader, maxMs)
+        if (!reopened) throw error
+        cursor = reopened
+        if (isAborted) cursor.abort()
+        return cursor.next()
+      }
+    },
+    close: () => cursor.close(),
+    abort() {
+      isAborted = true
+      cursor.abort()
+    },
+  }
+}
+
+async function openCursorAt(
+  url: string,
+  statement: Statement,
+  reader: string,
+  maxMs: number,
+): Promise<Cursor | undefined> {
+  const snapshot = await openSnapshot(reader, maxMs, url)
   if (!snapshot) return undefined
   const { close, abort } = snapshot
   try {
@@ -49,13 +93,18 @@ export async function openCursor(statement: Statement, reader: string, maxMs: nu
 }
 
 /**
- * Its own connection, so that requests never wait for it. A lock limits a reader to one transaction in all processes.
+ * Its own connection, so that requests never wait for it. A lock limits a reader to one transaction in all processes,
+ * per database.
  * @param maxMs PostgreSQL ends the transaction a little later, if this process no longer runs
  * @returns undefined if the reader has another one
  */
-export async function openSnapshot(reader: string, maxMs: number): Promise<Snapshot | undefined> {
+export async function openSnapshot(
+  reader: string,
+  maxMs: number,
+  url = env().DATABASE_URL,
+): Promise<Snapshot | undefined> {
   const client = new Client({
-    connectionString: withSettings(env().DATABASE_URL),
+    connectionString: withSettings(url),
     application_name: cursorApplication,
     connectionTimeoutMillis: connectMs,
     query_timeout: batchMs + 1_000,

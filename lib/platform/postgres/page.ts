@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { types } from "pg"
 import type { z } from "zod"
-import { pool } from "./pool"
+import { readPool } from "./standbys"
 
 export type Selection = Range & {
   order: "asc" | "desc"
@@ -77,7 +77,7 @@ export function findIn<
   return {
     /** In one statement, so that rows, total and `meta` come from one snapshot. */
     async page(where: Where, page: Page): Promise<Found<z.input<Row>>> {
-      const { rows } = await pool().query<z.input<Row> & Meta>({
+      const { rows } = await readPool().query<z.input<Row> & Meta>({
         ...statementOf(list, where, page),
         types: { getTypeParser },
       })

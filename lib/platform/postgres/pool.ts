@@ -9,28 +9,33 @@ import { waits } from "./waits"
 /** The timeouts are below the three-second limit for a response. */
 export function pool(): Pool {
   return singleton("pool", () => {
-    const options = {
-      connectionString: withSettings(env().DATABASE_URL),
-      max: env().DATABASE_POOL_MAX,
-      connectionTimeoutMillis: waits().connection,
-      statement_timeout: waits().statement,
-      query_timeout: waits().response,
-      // A client that is given several statements sends them at once: lib/credits/group.ts.
-      pipeline: true,
-      // Otherwise a process that has nothing more to do exits ten seconds later.
-      allowExitOnIdle: true,
-    }
-    const created = survivingLosses(new MonitoredPool(options))
-    created.on("release", (error) => {
-      if (error?.message === "Query read timeout") closeIdle(created)
-    })
-    if (env().DATABASE_PREPARE === "off") created.on("connect", disablePreparedStatements)
+    const created = createPool(env().DATABASE_URL, MonitoredPool)
     metrics().connections.read = () => {
       const { totalCount, idleCount, waitingCount } = created
       return { busy: totalCount - idleCount, idle: idleCount, awaited: waitingCount }
     }
     return created
   })
+}
+
+export function createPool(url: string, Kind = Pool): Pool {
+  const options = {
+    connectionString: withSettings(url),
+    max: env().DATABASE_POOL_MAX,
+    connectionTimeoutMillis: waits().connection,
+    statement_timeout: waits().statement,
+    query_timeout: waits().response,
+    // A client that is given several statements sends them at once: lib/credits/group.ts.
+    pipeline: true,
+    // Otherwise a process that has nothing more to do exits ten seconds later.
+    allowExitOnIdle: true,
+  }
+  const created = survivingLosses(new Kind(options))
+  created.on("release", (error) => {
+    if (error?.message === "Query read timeout") closeIdle(created)
+  })
+  if (env().DATABASE_PREPARE === "off") created.on("connect", disablePreparedStatements)
+  return created
 }
 
 /** Without these listeners the loss of a connection would end the process. */

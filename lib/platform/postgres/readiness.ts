@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
+import type { Pool } from "pg"
 import { log } from "@/lib/platform/telemetry/log"
 import { singleton } from "@/lib/singleton"
 import { pool } from "./pool"
@@ -9,19 +10,31 @@ export type Readiness = { ready: true } | { ready: false; reason: string }
 
 export async function readiness(): Promise<Readiness> {
   try {
-    const refusal = await refusalByDatabase(pool())
-    if (refusal) return notReady(refusal)
-    const { rows } = await pool().query<{ name: string }>(
+    const refusal = await refusalOf(pool())
+    return refusal ? notReady(refusal) : { ready: true }
+  } catch (error) {
+    return notReady("the database is not responding", String(error))
+  }
+}
+
+/** Why this build cannot use the database. @throws if the database does not respond */
+export async function refusalOf(database: Pick<Pool, "query">): Promise<string | undefined> {
+  const refusal = await refusalByDatabase(database)
+  if (refusal) return refusal
+  const applied = await appliedMigrations(database)
+  return (await ownMigrations()).every((name) => applied.has(name)) ? undefined : "migrations are pending"
+}
+
+async function appliedMigrations(database: Pick<Pool, "query">): Promise<Set<string>> {
+  try {
+    const { rows } = await database.query<{ name: string }>(
       "SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
     )
-    const applied = new Set(rows.map(({ name }) => name))
-    const pending = (await ownMigrations()).filter((name) => !applied.has(name))
-    return pending.length === 0 ? { ready: true } : notReady("migrations are pending")
+    return new Set(rows.map(({ name }) => name))
   } catch (error) {
-    // The first migration creates _prisma_migrations.
-    return isUndefinedTable(error)
-      ? notReady("migrations are pending")
-      : notReady("the database is not responding", String(error))
+    // The first migration creates the table.
+    if (isUndefinedTable(error)) return new Set()
+    throw error
   }
 }
 

@@ -1,5 +1,6 @@
 import { isDatabaseUnavailable } from "./failures"
 import { pool } from "./pool"
+import { standbyInUse } from "./standbys"
 
 // The log's trigger writes what requests change into `key_request_changes`, and every few seconds folds it into the
 // sums. Readers add up both in one snapshot, so the result is always exact.
@@ -36,10 +37,11 @@ export async function foldRequestSums(database = pool(), maxMs = Number.POSITIVE
 const maxReaderMs = 500
 
 /**
- * For readers of the sums themselves, such as a list with a row for each period of a key. With a database that is slow or
- * read-only, or after many requests without a fold, the sums that they read are a few seconds old.
+ * For readers of the sums themselves, such as a list with a row for each period of a key. On a standby, with a
+ * database that is slow or read-only, or after many requests without a fold, the sums that they read are a few seconds old.
  */
 export async function foldBeforeReading(database = pool()): Promise<void> {
+  if (standbyInUse()) return
   try {
     await foldRequestSums(database, maxReaderMs)
   } catch (error) {

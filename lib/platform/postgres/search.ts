@@ -1,7 +1,7 @@
 import { escapeLiteral } from "pg"
 import { plainPunctuation, spellingsOf, translation } from "@/lib/platform/text/typed-punctuation"
 import { columnName } from "./page"
-import { pool } from "./pool"
+import { readPool } from "./standbys"
 
 // A search finds rows by a part of a text, by an id or by the first characters of a key. The migration `search` has the
 // functions: an index over the trigrams of a folded text, which is without accents and in one case, finds candidates. The
@@ -48,7 +48,7 @@ type Matching = { operator: "@>" | "&&"; parameters: readonly unknown[] }
 
 /** All trigrams with one spelling must match; if there is none, any spelling of one trigram. */
 async function matchingOf(value: string): Promise<Matching> {
-  const { rows } = await pool().query<{ folded: string }>("SELECT folded($1) AS folded", [plainPunctuation(value)])
+  const { rows } = await readPool().query<{ folded: string }>("SELECT folded($1) AS folded", [plainPunctuation(value)])
   // The folding of some characters, such as ¨, is a blank.
   const text = plainPunctuation(rows[0]?.folded ?? "")
   const characters = [...text]
@@ -82,6 +82,6 @@ function begins(start: string): string {
 }
 
 async function idsOf(statement: string, parameters: readonly unknown[]): Promise<string[]> {
-  const { rows } = await pool().query<{ id: string }>(`${statement} LIMIT ${maxMatches + 1}`, [...parameters])
+  const { rows } = await readPool().query<{ id: string }>(`${statement} LIMIT ${maxMatches + 1}`, [...parameters])
   return rows.map(({ id }) => id)
 }

@@ -17,6 +17,15 @@ export function metrics() {
         for (const [state, count] of Object.entries(connections.read())) this.set({ state }, count)
       },
     })
+    const standbyAges = { read: (): Record<string, number> => ({}) }
+    new Gauge({
+      ...named("standby_age_seconds", "Seconds since the standby had everything that the primary had committed"),
+      labelNames: ["standby"],
+      aggregator: "max",
+      collect() {
+        for (const [standby, age] of Object.entries(standbyAges.read())) this.set({ standby }, age)
+      },
+    })
     new Gauge(named("processes", "Processes that serve")).set(1)
     // Other processes, which do not sweep, have 0.
     const swept = (name: string, help: string) => new Gauge({ ...named(name, help), aggregator: "max" as const })
@@ -28,6 +37,8 @@ export function metrics() {
     return {
       registry,
       connections,
+      standbyAges,
+      reads: counter("reads_total", "Reads that standbys can serve, by the database that did", ["source"]),
       requests: counter(
         "http_requests_total",
         "HTTP responses by route, method and status; all pages count as one route, and so do all files",

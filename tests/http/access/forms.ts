@@ -472,7 +472,15 @@ function atSecondStep(fields: Record<string, string>, path = "/sign-in/confirm")
 async function viewerOf(user: User): Promise<Viewer> {
   const session = await db().session.findFirst({ where: { userId: user.id }, orderBy: { createdAt: "desc" } })
   const sessionId = session?.id ?? randomUUID()
-  return { ...user, id: user.id as OwnerId, grantedRole: user.role, picture: null, isFresh: true, sessionId }
+  return {
+    ...user,
+    id: user.id as OwnerId,
+    grantedRole: user.role,
+    picture: null,
+    isFresh: true,
+    written: 0,
+    sessionId,
+  }
 }
 
 export function setsSession({ cookies }: RawResponse): boolean {

@@ -8,13 +8,14 @@ import { csvFile } from "@/lib/api/streams/formats"
 import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { withFailures } from "@/lib/form/page-route"
 import { holds, type Permission } from "@/lib/permissions"
+import { onStandbys } from "@/lib/platform/postgres/standbys"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { findViewer } from "@/lib/sign-in/session-rows"
 
 export const GET = withFailures(async (request, { params }: RouteContext<"/admin/csv/[...resource]">) => {
   const resource = (await params).resource.join("/")
   const page = `/admin/${resource}`
-  const { id, sessionId, role } = await requireViewer(page)
+  const { id, sessionId, role, written } = await requireViewer(page)
   const endpoint = (await endpoints()).find(({ path }) => path === `/api/v1${page}`)?.routes.GET.endpoint
   if (!endpoint || !isAdminList(endpoint)) notFound()
   const checked = new Set<Permission>()
@@ -33,7 +34,8 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
   }
   // Not with the 403 page, which a route handler cannot show.
   checkPermission(endpoint.permission)
-  const reader = readerOfPage(request, { id, account: id, kind: "operator", check })
+  const own = readerOfPage(request, { id, account: id, kind: "operator", check })
+  const reader = { ...own, withinDeadline: onStandbys(own.withinDeadline, { written }) }
   const body = await endpoint.stream(new URL(request.url).search, { format: csvFile, reader, checkPermission })
   return fileOf(body, resource.replaceAll("/", "-"), "csv")
 })

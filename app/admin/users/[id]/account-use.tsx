@@ -5,16 +5,19 @@ import { valuesSince } from "@/components/chart/periods"
 import { ask } from "@/lib/metrics/ask"
 import { periodsOf } from "@/lib/metrics/periods"
 import { holds } from "@/lib/permissions"
+import { fromStandby } from "@/lib/platform/postgres/standbys"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 
 export const shownDays = 30
 
 export type Use = { requests: number[]; errors: number[] }
 
-export async function useOf(account: string, role: string): Promise<Use | null> {
+export async function useOf(account: string, { role, written }: Pick<Viewer, "role" | "written">): Promise<Use | null> {
   const { permission, metrics: family } = GET.endpoint
   if (!family || !holds(role, permission)) return null
   const measures = ["requests", "errors"] as const
-  const { rows } = await ask({ family, measures, by: [], unit: "day", where: { account }, ...lastDays(shownDays) })
+  const question = { family, measures, by: [], unit: "day", where: { account }, ...lastDays(shownDays) } as const
+  const { rows } = await fromStandby(() => ask(question), written)
   const valuesOf = (name: (typeof measures)[number]) => rows.map(({ measures }) => measures[name] ?? 0)
   return { requests: valuesOf("requests"), errors: valuesOf("errors") }
 }

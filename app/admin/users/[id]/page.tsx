@@ -60,7 +60,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   }
   const isDeleted = Boolean(account.deletion?.startedAt)
   const [use, lists, links] = await Promise.all([
-    useOf(id, viewer.role),
+    useOf(id, viewer),
     accountLists(id, viewer.role),
     viewer.id === id || isDeleted ? [] : actionsOfAccount(id),
   ])

@@ -1,0 +1,3 @@
+import { provideBuild } from "@/tests/support/lifecycle"
+
+export default provideBuild
