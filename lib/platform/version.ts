@@ -1,6 +1,6 @@
-import { version } from "@/package.json"
+import packages from "@/package.json" with { type: "json" }
 
-export { version }
+export const { version } = packages
 
 /** The suffix of 1.2.0-beta.1 does not count. */
 export function numbersOf(version: string): string {

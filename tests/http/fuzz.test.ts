@@ -485,7 +485,7 @@ async function openApiViolationsOf(
 const everywhere = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 
 /** Documented headers that only some responses have. */
-const optional = ["Idempotency-Replayed", "Key-Expires", "Link"]
+const optional = ["Data-As-Of", "Idempotency-Replayed", "Key-Expires", "Link"]
 
 describe.each(listeners)("%s", (listener) => {
   let server: TestServer
