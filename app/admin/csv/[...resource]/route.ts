@@ -35,7 +35,9 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
   // Not with the 403 page, which a route handler cannot show.
   checkPermission(endpoint.permission)
   const own = readerOfPage(request, { id, account: id, kind: "operator", check })
-  const reader = { ...own, withinDeadline: onStandbys(own.withinDeadline, { written }) }
+  const ages: Record<string, string> = {}
+  const tell = (dataAsOf: Date) => Object.assign(ages, { "Data-As-Of": dataAsOf.toISOString() })
+  const reader = { ...own, withinDeadline: onStandbys(own.withinDeadline, { written, tell }) }
   const body = await endpoint.stream(new URL(request.url).search, { format: csvFile, reader, checkPermission })
-  return fileOf(body, resource.replaceAll("/", "-"), "csv")
+  return fileOf({ ...body, headers: { ...body.headers, ...ages } }, resource.replaceAll("/", "-"), "csv")
 })
