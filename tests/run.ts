@@ -113,7 +113,7 @@ const longSuites: readonly Suite[] = [
   },
   {
     name: "replicas",
-    title: "Reads from standbys that lag, hang, die, conflict and are promoted",
+    title: "Reads from standbys that lag, hang, die, conflict, are promoted or do not follow a failover",
     run: (context) => vitest(context, "replicas"),
   },
   {

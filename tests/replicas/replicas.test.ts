@@ -35,10 +35,8 @@ beforeAll(async () => {
   database = await startDatabase(["-c", "fsync=off", "-c", "autovacuum=off"])
   useDatabase(database)
   staff = await createUser({ role: "owner" })
-  // The requests of one account take turns, and those behind requests that wait for a silent standby would be refused.
-  const owners = await Promise.all(Array.from({ length: 10 }, () => createUser({ role: "owner" })))
-  const keys = Array.from({ length: 5 }, () => owners.map((user) => createKey({ user, surface: "admin" })))
-  secrets = (await Promise.all(keys.flat())).map(({ secret }) => secret)
+  const keys = Array.from({ length: 50 }, () => createKey({ user: staff, surface: "admin" }))
+  secrets = (await Promise.all(keys)).map(({ secret }) => secret)
   customer = await createUser()
   await createOrders(customer, 8_000, "x".repeat(2_000))
   standby = await startStandby(database.ownerUrl, ["max_standby_streaming_delay=200ms"])
@@ -105,16 +103,12 @@ describe.each(["lean", "next"] as const)("%s", (listener) => {
     }
     const stream = () => get(`${orders.replace("limit=1", "")}userId=${staff.id}`, { accept: "application/x-ndjson" })
     expect(await sourceOf(stream)).toBe("standby")
-    for (const path of [
-      "/admin",
-      "/admin/users",
-      `/admin/users/${customer.id}`,
-      "/find?q=member",
-      "/admin/csv/users",
-    ]) {
+    for (const path of ["/admin", "/admin/users", `/admin/users/${customer.id}`, "/find?q=member"]) {
       const read = async () => expect(await page(path, cookie)).toMatchObject({ status: 200 })
       expect(await sourceOf(read), path).toBe("standby")
     }
+    const download = async () => expect(ageOf(await page("/admin/csv/users", cookie))).toBeLessThan(5_000)
+    expect(await sourceOf(download)).toBe("standby")
     const own = await createKey({ user: customer, surface: "user" })
     const user = async () => {
       const response = await get("/api/v1/me/orders?limit=1", { "x-api-key": own.secret })
@@ -169,13 +163,13 @@ describe.each(["lean", "next"] as const)("%s", (listener) => {
     ["refuses connections", { kind: "refused" }],
     ["resets connections", { kind: "reset" }],
     ["is cut off in its responses", { kind: "cut" }],
-  ] as const)("while a standby %s, every request gets its rows, in less than three seconds", async (_, fault) => {
+  ] as const)("while a standby %s, every request gets its rows, in less than two seconds", async (_, fault) => {
     await becomes("standby")
     await proxy.set(fault)
     for (let round = 0; round < 3; round++) {
       for (const response of await Promise.all(Array.from({ length: 8 }, () => get()))) {
         expect(response).toMatchObject({ status: 200, body: expect.stringContaining('"data":[{') })
-        expect(response.ms).toBeLessThan(3_000)
+        expect(response.ms).toBeLessThan(2_000)
       }
     }
     expect(await source()).toBe("primary")

@@ -19,8 +19,8 @@ export type Standby = {
   catchUp: () => Promise<void>
   /** SIGKILL to its postmaster and all its processes. */
   kill: () => Promise<void>
-  /** Starts it again after `kill`. */
-  restart: () => Promise<void>
+  /** Starts it again after `kill`, at the address of another database if its port is given. */
+  restart: (port?: number) => Promise<void>
   stop: () => Promise<void>
 }
 
@@ -66,8 +66,8 @@ export async function startStandby(primary: string, settings: readonly string[] 
       process.kill(Number(pid), "SIGKILL")
       await running.stop()
     },
-    async restart() {
-      running = await startPostgres(directory, flags, port)
+    async restart(other = port) {
+      running = await startPostgres(directory, flags, other)
     },
     async stop() {
       await running.stop()

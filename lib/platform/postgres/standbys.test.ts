@@ -11,6 +11,7 @@ import { createKey, createOrder, createUser, createViewer } from "@/tests/suppor
 import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type Standby, startStandby } from "@/tests/support/standby"
 import { openCursor } from "./cursor"
+import { pool } from "./pool"
 import { db } from "./prisma"
 import { fromStandby, readPool, standbyInUse, watchStandbys } from "./standbys"
 
@@ -31,10 +32,10 @@ beforeAll(async () => {
   process.env.DATABASE_REPLICA_URLS = standby.url
   delete singletons.env
   watchStandbys()
-  const { checks } = singletons.standbys as { checks: NodeJS.Timeout }
+  const { checks } = singletons.standbys as { checks: readonly NodeJS.Timeout[] }
   await vi.waitFor(async () => expect(await source()).toBe("standby"), { timeout: 20_000 })
   return async () => {
-    clearInterval(checks)
+    for (const check of checks) clearInterval(check)
     delete process.env.DATABASE_REPLICA_URLS
     await standby.stop()
     await database.stop()
@@ -141,4 +142,20 @@ test("the primary serves a read of a standby that is killed, and the standby is 
   await expect.poll(source).toBe("primary")
   await standby.restart()
   await expect.poll(source).toBe("standby")
+})
+
+test("without the variable, the primary serves all reads, and there is no check, header or statement for standbys", async () => {
+  const kept = { ...singletons }
+  delete process.env.DATABASE_REPLICA_URLS
+  delete singletons.env
+  delete singletons.standbys
+  const viewer = await createViewer({ role: "owner" })
+  watchStandbys()
+  expect(await fromStandby(async (dataAsOf) => [dataAsOf, readPool() === pool()])).toEqual([undefined, true])
+  expect((await get(ordersRoute, "limit=1")).response.headers.has("data-as-of")).toBe(false)
+  await recordWrite(viewer)
+  expect(await findViewer({ sub: viewer.id, sid: viewer.sessionId })).toMatchObject({ written: 0 })
+  expect(singletons.standbys).toBeUndefined()
+  process.env.DATABASE_REPLICA_URLS = standby.url
+  Object.assign(singletons, kept)
 })

@@ -14,10 +14,11 @@ import { withSettings } from "./settings"
 // `fromStandby` reads one standby through `readPool`; everything else reads the primary. A position in the log of the
 // primary (LSN) is a number of bytes here.
 
-const checkEveryMs = 1_000
+const sampleEveryMs = 1_000
 
-/** A silent standby is left out early enough for the primary to respond within the deadline of a request. */
-const silentMs = 750
+/** A read waits for a newly silent standby for at most both; then another source responds. */
+const checkEveryMs = 250
+const silentMs = 500
 
 const maxAgeMs = 5_000
 
@@ -43,15 +44,14 @@ type Standby = {
   readonly dataAsOf: () => Date
 }
 
-type Sample = { at: number; flushed: number }
+type Sample = { at: number; flushed: number; timeline: number }
 
 type State = {
   storage: AsyncLocalStorage<Standby>
   standbys: readonly Standby[]
-  samples: Sample[]
   /** Of the next read. */
   turn: number
-  checks?: NodeJS.Timeout
+  checks: readonly NodeJS.Timeout[]
 }
 
 export function hasStandbys(): boolean {
@@ -154,25 +154,32 @@ export function watchStandbys(): void {
 function watched(): State {
   return singleton("standbys", () => {
     const standbys = (env().DATABASE_REPLICA_URLS ?? []).map(standbyOf)
-    const state: State = { storage: new AsyncLocalStorage(), standbys, samples: [], turn: 0 }
+    const samples: Sample[] = []
     const primary = watchPool(env().DATABASE_URL)
-    let isRunning = false
-    const check = async () => {
-      if (isRunning) return
-      isRunning = true
+    const checks = [
       // While the primary is away, no standby becomes newer.
-      await sample(primary, state).catch(() => {})
-      await Promise.all(standbys.map((standby) => checkStandby(standby, state.samples)))
-      isRunning = false
-    }
-    state.checks = setInterval(check, checkEveryMs).unref()
-    void check()
+      every(sampleEveryMs, () => sample(primary, samples).catch(() => {})),
+      ...standbys.map((standby) => every(checkEveryMs, () => checkStandby(standby, samples))),
+    ]
     for (const source of ["primary", ...standbys.map(({ name }) => name)]) metrics().reads.inc({ source }, 0)
     // Of a standby that was never up to date since the process started: the age of the process.
     metrics().standbyAges.read = () =>
       Object.fromEntries(standbys.map(({ name, asOf }) => [name, (performance.now() - Math.max(asOf, 0)) / 1_000]))
-    return state
+    return { storage: new AsyncLocalStorage(), standbys, turn: 0, checks }
   })
+}
+
+/** @param work never rejects */
+function every(ms: number, work: () => Promise<void>): NodeJS.Timeout {
+  let isRunning = false
+  const round = async () => {
+    if (isRunning) return
+    isRunning = true
+    await work()
+    isRunning = false
+  }
+  void round()
+  return setInterval(round, ms).unref()
 }
 
 function standbyOf(url: string): Standby {
@@ -203,30 +210,45 @@ function watchPool(url: string): Pool {
 }
 
 /**
+ * A promotion begins a timeline of the log. A standby of another one may have commits that the primary lacks, at
+ * positions that the primary also reaches. A standby that follows a promoted primary writes this number down at its next
+ * restart point, or before it.
+ */
+const timeline = `greatest(
+  (SELECT timeline_id FROM pg_control_checkpoint()),
+  (SELECT min_recovery_end_timeline FROM pg_control_recovery())
+) AS timeline`
+
+/**
  * A commit that was acknowledged before `at` is flushed. Positions are compared instead of times of the standby, which
  * cannot tell a quiet primary from a lost connection to it.
  */
-async function sample(primary: Pool, { samples }: State): Promise<void> {
+async function sample(primary: Pool, samples: Sample[]): Promise<void> {
   const at = performance.now()
-  const { rows } = await primary.query<{ flushed: number }>(
-    "SELECT (pg_current_wal_flush_lsn() - '0/0')::float8 AS flushed",
+  const { rows } = await primary.query<Omit<Sample, "at">>(
+    `SELECT (pg_current_wal_flush_lsn() - '0/0')::float8 AS flushed, ${timeline}`,
   )
-  const flushed = rows[0]?.flushed ?? 0
-  // A standby took over that had not received everything.
-  if (flushed < (samples.at(-1)?.flushed ?? 0)) samples.length = 0
-  samples.push({ at, flushed })
+  const [position] = rows
+  if (!position) return
+  const newest = samples.at(-1)
+  if (newest && (position.timeline !== newest.timeline || position.flushed < newest.flushed)) samples.length = 0
+  samples.push({ at, ...position })
   samples.splice(0, samples.length - maxSamples)
 }
 
 async function checkStandby(standby: Standby, samples: readonly Sample[]): Promise<void> {
+  const primary = samples.at(-1)
+  if (!primary) return
   let why = "it is more than 5 seconds behind"
   try {
     standby.isFit ||= await checkFitness(standby)
-    const replayed = await readPosition(standby)
+    const { replayed, timeline } = await readPosition(standby)
+    const isOnTimeline = timeline === primary.timeline
+    if (!isOnTimeline) why = `it is on timeline ${timeline}, and the primary on ${primary.timeline}`
     // It was restored from a backup.
-    if (replayed < standby.replayed) standby.asOf = Number.NEGATIVE_INFINITY
+    if (!isOnTimeline || replayed < standby.replayed) standby.asOf = Number.NEGATIVE_INFINITY
     standby.replayed = replayed
-    standby.asOf = samples.findLast(({ flushed }) => flushed <= replayed)?.at ?? standby.asOf
+    if (isOnTimeline) standby.asOf = samples.findLast(({ flushed }) => flushed <= replayed)?.at ?? standby.asOf
   } catch (error) {
     why = String(error)
     if (standby.isFit && !isConflict(error)) leave(standby)
@@ -260,13 +282,13 @@ async function checkFitness({ watch }: Standby): Promise<true> {
 }
 
 /** A promoted standby no longer follows the primary. */
-async function readPosition({ watch }: Standby): Promise<number> {
-  const { rows } = await watch.query<{ replayed: number | null }>(
-    "SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::float8 END AS replayed",
+async function readPosition({ watch }: Standby): Promise<{ replayed: number; timeline: number }> {
+  const { rows } = await watch.query<{ replayed: number | null; timeline: number }>(
+    `SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::float8 END AS replayed, ${timeline}`,
   )
-  const replayed = rows[0]?.replayed
-  if (typeof replayed !== "number") throw new Error("it is not a standby")
-  return replayed
+  const [position] = rows
+  if (typeof position?.replayed !== "number") throw new Error("it is not a standby")
+  return { replayed: position.replayed, timeline: position.timeline }
 }
 
 class StandbyLost extends Error {
