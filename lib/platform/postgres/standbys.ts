@@ -9,6 +9,7 @@ import { isDatabaseUnavailable } from "./failures"
 import { createPool, pool, survivingLosses } from "./pool"
 import { refusalOf } from "./readiness"
 import { withSettings } from "./settings"
+import { waits } from "./waits"
 
 // Reads beside the primary: lists of the admin API, metrics, statistics, their streams and the console. Work inside
 // `fromStandby` reads one standby through `readPool`; everything else reads the primary. A position in the log of the
@@ -16,9 +17,8 @@ import { withSettings } from "./settings"
 
 const sampleEveryMs = 1_000
 
-/** A read waits for a newly silent standby for at most both; then another source responds. */
+/** In addition to `waits().standby`, a read waits for a newly silent standby at most for this time. */
 const checkEveryMs = 250
-const silentMs = 500
 
 const maxAgeMs = 5_000
 
@@ -45,6 +45,13 @@ type Standby = {
 }
 
 type Sample = { at: number; flushed: number; timeline: number }
+
+type Primary = {
+  readonly watch: Pool
+  readonly samples: Sample[]
+  /** Why its position is not known now. */
+  problem?: string
+}
 
 type State = {
   storage: AsyncLocalStorage<Standby>
@@ -154,12 +161,10 @@ export function watchStandbys(): void {
 function watched(): State {
   return singleton("standbys", () => {
     const standbys = (env().DATABASE_REPLICA_URLS ?? []).map(standbyOf)
-    const samples: Sample[] = []
-    const primary = watchPool(env().DATABASE_URL)
+    const primary: Primary = { watch: watchPool(env().DATABASE_URL), samples: [] }
     const checks = [
-      // While the primary is away, no standby becomes newer.
-      every(sampleEveryMs, () => sample(primary, samples).catch(() => {})),
-      ...standbys.map((standby) => every(checkEveryMs, () => checkStandby(standby, samples))),
+      every(sampleEveryMs, () => samplePrimary(primary)),
+      ...standbys.map((standby) => every(checkEveryMs, () => checkStandby(standby, primary))),
     ]
     for (const source of ["primary", ...standbys.map(({ name }) => name)]) metrics().reads.inc({ source }, 0)
     // Of a standby that was never up to date since the process started: the age of the process.
@@ -202,8 +207,8 @@ function watchPool(url: string): Pool {
     connectionString: withSettings(url),
     application_name: "standby check",
     max: 1,
-    connectionTimeoutMillis: silentMs,
-    query_timeout: silentMs,
+    connectionTimeoutMillis: waits().standby,
+    query_timeout: waits().standby,
     allowExitOnIdle: true,
   }
   return survivingLosses(new Pool(options))
@@ -219,32 +224,44 @@ const timeline = `greatest(
   (SELECT min_recovery_end_timeline FROM pg_control_recovery())
 ) AS timeline`
 
+/** While the primary is away, no standby becomes newer. */
+async function samplePrimary(primary: Primary): Promise<void> {
+  try {
+    takeSample(primary.samples, await positionOf(primary))
+    delete primary.problem
+  } catch (error) {
+    primary.problem = `the position of the primary is not known: ${error}`
+  }
+}
+
 /**
  * A commit that was acknowledged before `at` is flushed. Positions are compared instead of times of the standby, which
  * cannot tell a quiet primary from a lost connection to it.
  */
-async function sample(primary: Pool, samples: Sample[]): Promise<void> {
+async function positionOf({ watch }: Primary): Promise<Sample> {
   const at = performance.now()
-  const { rows } = await primary.query<Omit<Sample, "at">>(
+  const { rows } = await watch.query<Omit<Sample, "at">>(
     `SELECT (pg_current_wal_flush_lsn() - '0/0')::float8 AS flushed, ${timeline}`,
   )
-  const [position] = rows
-  if (!position) return
+  return { at, flushed: 0, timeline: 0, ...rows[0] }
+}
+
+function takeSample(samples: Sample[], sample: Sample): void {
   const newest = samples.at(-1)
-  if (newest && (position.timeline !== newest.timeline || position.flushed < newest.flushed)) samples.length = 0
-  samples.push({ at, ...position })
+  if (newest && (sample.timeline !== newest.timeline || sample.flushed < newest.flushed)) samples.length = 0
+  samples.push(sample)
   samples.splice(0, samples.length - maxSamples)
 }
 
-async function checkStandby(standby: Standby, samples: readonly Sample[]): Promise<void> {
-  const primary = samples.at(-1)
-  if (!primary) return
-  let why = "it is more than 5 seconds behind"
+async function checkStandby(standby: Standby, { samples, problem }: Primary): Promise<void> {
+  if (samples.length === 0 && !problem) return
+  let why = problem ?? "it is more than 5 seconds behind"
   try {
     standby.isFit ||= await checkFitness(standby)
     const { replayed, timeline } = await readPosition(standby)
-    const isOnTimeline = timeline === primary.timeline
-    if (!isOnTimeline) why = `it is on timeline ${timeline}, and the primary on ${primary.timeline}`
+    const newest = samples.at(-1)
+    const isOnTimeline = timeline === newest?.timeline
+    if (newest && !isOnTimeline) why = `it is on timeline ${timeline}, and the primary on ${newest.timeline}`
     // It was restored from a backup.
     if (!isOnTimeline || replayed < standby.replayed) standby.asOf = Number.NEGATIVE_INFINITY
     standby.replayed = replayed
