@@ -214,10 +214,12 @@ async function createMarked() {
   const provider = "stripe"
   const paid = { provider, kind: "payment", userId, orderId: order.id } as const
   await db().providerObject.create({ data: { ...paid, id: m("provider_objects.id"), url: m("provider_objects.url") } })
-  const event = { id: m("provider_events.id"), objectId: m("provider_events.object_id") }
+  // Not due: the sweeper would make the request.
+  const tryAt = token.expires
+  const event = { id: m("provider_events.id"), objectId: m("provider_events.object_id"), tryAt }
   await db().providerEvent.create({ data: { provider, kind: "payment", ...event } })
   await db().providerCustomer.create({ data: { provider, userId, id: m("provider_customers.id") } })
-  const asked = { objectId: m("provider_requests.object_id"), error: m("provider_requests.error") }
+  const asked = { objectId: m("provider_requests.object_id"), error: m("provider_requests.error"), tryAt }
   await db().providerRequest.create({ data: { id: randomUUID(), provider, userId, action: "cancel_now", ...asked } })
   await db().checkout.create({ data: { id: randomUUID(), userId, url: m("checkouts.url") } })
   const topUp = { below: 1, pack: 500, currency: "usd", maxPerMonth: 1, pausedCard: m("top_ups.paused_card") }
