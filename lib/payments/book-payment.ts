@@ -17,12 +17,20 @@ export async function bookPayment(
   // One that was declined, as at the checkout of a plan, may name nobody, and moves no money.
   if (!userId) return { ...object, problem: payment.paidAt ? "unknown_account" : null }
   const account = await lockAccount(transaction, object, userId, payment.customer)
-  if (account.status === "erased") return { ...object, userId, problem: "erased_account" }
+  const refund = { provider: object.provider, userId, objectId: payment.id }
+  const isKept = payment.paidAt !== null && takenOf(payment) < payment.amount
+  if (account.status === "erased") {
+    // Of earlier payments, the bookings are erased.
+    const isLate = payment.paidAt !== null && payment.paidAt > account.requestedAt
+    if (isKept && isLate && isOurs(payment)) await requestFullRefund(transaction, refund)
+    return { ...object, userId, problem: "erased_account" }
+  }
 
   const { order, problem } = await findOrder(transaction, { ...object, userId }, payment)
+  // An account that was closed or banned while its checkout was open, or before its bank has paid, cannot use credits.
+  const isUnwanted = account.status !== "active" && !order?.paidAt && isOurs(payment)
+  if (isKept && (isUnwanted || problem === "second_subscription")) await requestFullRefund(transaction, refund)
   if (!order) return { ...object, userId, problem }
-  if (problem === "second_subscription" && payment.paidAt && payment.refunded < payment.amount)
-    await requestFullRefund(transaction, { provider: object.provider, userId, objectId: payment.id })
   const booked = {
     ...object,
     userId,
@@ -37,6 +45,11 @@ export async function bookPayment(
 
   await updateOrder(transaction, order, payment)
   return { ...booked, credits: await bookCredits(transaction, object, order, payment) }
+}
+
+/** Not made by staff in the provider's dashboard, who may charge a closed account. */
+function isOurs({ order, subscription }: Payment): boolean {
+  return uuidOf(order) !== null || subscription !== null
 }
 
 /** Problems of how a payment came about. */

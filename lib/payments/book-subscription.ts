@@ -51,7 +51,7 @@ export async function bookSubscription(
   const latest = await bookChanges(transaction, userId, before, facts)
   if (latest.status === "canceled" && isOpen) return { ...owned, subscriptionId: latest.id, problem: "ended_here" }
   await updateLatest(transaction, latest, facts)
-  const problem = await requestEnd(transaction, account, request, facts)
+  const problem = await requestEnd(transaction, account, request, facts, object)
   return { ...owned, subscriptionId: latest.id, problem }
 }
 
@@ -132,19 +132,24 @@ async function updateLatest(transaction: Transaction, row: Row, facts: Subscript
     await transaction.subscription.update({ where: { id: row.id }, data: wanted })
 }
 
-/** For an account that was banned or closed while its checkout was open. */
+/** For an account that was banned or closed while its checkout was open: its payment is refunded. */
 async function requestEnd(
   transaction: Transaction,
   account: Account,
   request: Parameters<typeof requestCancellationOf>[1],
   { status, cancelAtPeriodEnd }: Subscription,
+  before: ProviderObject,
 ): Promise<string | null> {
   if (status === "canceled") return null
   if (account.status === "closed") {
     await requestCancellationOf(transaction, request, "cancel_now")
     return "closed_account"
   }
-  if (account.status !== "banned" || cancelAtPeriodEnd) return null
-  await requestCancellationOf(transaction, request, "cancel_at_period_end")
+  if (account.status !== "banned") return null
+  const isNew = before.subscriptionId === null
+  if (cancelAtPeriodEnd && !isNew) return null
+  // Once, until the provider has done it.
+  if (before.problem !== "banned_account")
+    await requestCancellationOf(transaction, request, isNew ? "cancel_now" : "cancel_at_period_end")
   return "banned_account"
 }

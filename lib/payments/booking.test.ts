@@ -437,15 +437,20 @@ test("a plan that is not known keeps a subscription and its payments waiting, un
 })
 
 test.each([
-  ["banned", "cancel_at_period_end"],
-  ["closed", "cancel_now"],
-] as const)("a subscription of an account that is %s is booked, and %s is requested once", async (status, action) => {
-  const { started } = await subscribed()
-  await db().user.update({ where: { id: userId }, data: { status } })
-  for (let round = 0; round < 2; round++) expect(await receive(provider, started)).toBe(true)
-  expect(await db().subscription.count({ where: { userId } })).toBe(1)
-  expect(await db().providerRequest.findMany({ where: { userId } })).toMatchObject([{ action }])
-})
+  ["banned", false, "cancel_now"],
+  ["banned", true, "cancel_at_period_end"],
+  ["closed", false, "cancel_now"],
+] as const)(
+  "of a %s account, a subscription that was booked before (%s) is booked, and %s is requested once",
+  async (status, isKnown, action) => {
+    const { started } = await subscribed()
+    if (isKnown) await receive(provider, started)
+    await db().user.update({ where: { id: userId }, data: { status } })
+    for (let round = 0; round < 2; round++) expect(await receive(provider, started)).toBe(true)
+    expect(await db().subscription.count({ where: { userId } })).toBe(1)
+    expect(await db().providerRequest.findMany({ where: { userId } })).toMatchObject([{ action }])
+  },
+)
 
 test("nothing is booked for an erased account, and its subscription is canceled", async () => {
   const { id, started, paid } = await subscribed()

@@ -4,8 +4,10 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { log } from "@/lib/platform/telemetry/log"
 import { creditPacks, planCurrencies } from "@/lib/product"
 import type { SoldPlan } from "@/lib/purchases/sold-plans"
+import { ProviderUnavailable } from "./errors"
 import type { CheckoutOrder, PaymentProvider } from "./provider"
 import { planPage } from "./top-up"
 
@@ -124,6 +126,31 @@ export async function leaveCheckout(provider: PaymentProvider, userId: OwnerId):
   if (!open?.url) return
   await provider.leave(open.url)
   await db().checkout.update({ where: { id: open.id }, data: { endedAt: new Date() } })
+}
+
+/** Of accounts that were closed or banned since. @returns how many were closed at the provider */
+export async function leaveCheckouts(provider: PaymentProvider): Promise<number> {
+  const open = await db().$queryRaw<{ id: string; url: string }[]>`
+    SELECT c.id, url FROM checkouts c JOIN users ON users.id = c.user_id
+    WHERE ended_at IS NULL AND url IS NOT NULL AND status <> 'active' ORDER BY c.created_at LIMIT 100`
+  let left = 0
+  for (const { id, url } of open) {
+    try {
+      await provider.leave(url)
+      await db().$transaction([
+        db().$executeRaw`
+          UPDATE orders SET status = 'failed' WHERE status = 'pending' AND id = ${id}::uuid
+            AND NOT EXISTS (SELECT FROM provider_objects p WHERE p.order_id = orders.id)`,
+        db().checkout.update({ where: { id }, data: { endedAt: new Date() } }),
+      ])
+      left++
+    } catch (error) {
+      // The next round tries again. A payment until then is refunded.
+      log().warn({ checkoutId: id, why: String(error) }, "checkout_not_closed")
+      if (error instanceof ProviderUnavailable) break
+    }
+  }
+  return left
 }
 
 export async function customerOf(provider: string, userId: string): Promise<string | null> {

@@ -37,7 +37,7 @@ const sentences = {
   ended_there: "has ended at the provider",
   ended_here: "has ended here and still runs at the provider",
   second_subscription: "is of an account with another open subscription, so it is canceled and refunded",
-  banned_account: "is of a banned account, so it is canceled at the end of its period",
+  banned_account: "is of a banned account, so it is canceled",
   closed_account: "is of a closed account, so it is canceled",
   // Both.
   unknown_account: "belongs to no account: neither an order, a customer nor its metadata names one",

@@ -1,4 +1,4 @@
-import { endCheckouts } from "./checkouts"
+import { endCheckouts, leaveCheckouts } from "./checkouts"
 import { paymentProvider } from "./configured"
 import type { PaymentProvider } from "./provider"
 import { type Reconciled, reconcile, reconcileDaily } from "./reconcile"
@@ -11,7 +11,10 @@ import { watchPayments } from "./watch"
 export const jobs = {
   payment_requests: {
     everyMs: 60_000,
-    run: ifSelling(async (provider) => `${await workRequests(provider)} requests to the payment provider done`),
+    run: ifSelling(async (provider) => {
+      const [done, left] = [await workRequests(provider), await leaveCheckouts(provider)]
+      return `${done} requests to the payment provider done, ${left} checkouts of closed accounts closed`
+    }),
   },
   payment_events: {
     everyMs: 60_000,

@@ -58,7 +58,8 @@ export async function findAccount(
   return found?.id ?? null
 }
 
-export type Account = { status: Standing["status"] | "erased" }
+/** `closed` is also an account that is banned and will be erased. */
+export type Account = { status: Standing["status"] } | { status: "erased"; requestedAt: Date }
 
 /** Also remembers the customer of a new object, unless the account is erased. */
 export async function lockAccount(
@@ -69,12 +70,12 @@ export async function lockAccount(
 ): Promise<Account> {
   const [account] = await lockAccounts(transaction, idIn(userId))
   if (!account) throw new Error(`Account ${userId} does not exist.`)
-  const erased = { userId, erasedAt: { not: null } }
-  if (account.status === "closed" && (await transaction.accountDeletion.count({ where: erased })) > 0)
-    return { status: "erased" }
+  const deletion =
+    account.status === "active" ? null : await transaction.accountDeletion.findUnique({ where: { userId } })
+  if (deletion?.erasedAt) return { status: "erased", requestedAt: deletion.requestedAt }
   const data = { provider, id: customer ?? "", userId }
   if (customer && !known) await transaction.providerCustomer.createMany({ data, skipDuplicates: true })
-  return account
+  return deletion ? { status: "closed" } : account
 }
 
 /** Metadata at the provider can be edited there. */
