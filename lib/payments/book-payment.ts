@@ -6,6 +6,7 @@ import { keptCredits, statusOf, takenOf } from "./facts"
 import { invoiceCredits } from "./invoice-credits"
 import { findAccount, lockAccount, type ProviderObject, uuidOf } from "./objects"
 import type { Payment } from "./provider"
+import { isBookable, maxInteger } from "./storable"
 
 /** Books the difference between a payment and its last booking: its order, and the credits of its account. */
 export async function bookPayment(
@@ -26,6 +27,7 @@ export async function bookPayment(
     return { ...object, userId, problem: "erased_account" }
   }
 
+  if (!isBookable(payment)) return { ...object, userId, problem: "not_bookable" }
   const { order, problem } = await findOrder(transaction, { ...object, userId }, payment)
   // An account that was closed or banned while its checkout was open, or before its bank has paid, cannot use credits.
   const isUnwanted = account.status !== "active" && !order?.paidAt && isOurs(payment)
@@ -97,6 +99,7 @@ async function createInvoiceOrder(
   if (!subscription?.subscriptionId) return { order: null, problem: subscription?.problem ?? "unknown_subscription" }
   const credits = await invoiceCredits(transaction, payment)
   if (credits === null) return { order: null, problem: "unknown_plan" }
+  if (credits > maxInteger) return { order: null, problem: "not_bookable" }
   // The plan that held when the invoice was made.
   const [row] = await transaction.$queryRaw<{ id: string }[]>`
     WITH RECURSIVE chain AS (

@@ -5,6 +5,7 @@ import type { Transaction } from "@/lib/platform/postgres/prisma"
 import { requestCancellationOf } from "@/lib/purchases/provider-requests"
 import { type Account, findAccount, lockAccount, type ProviderObject } from "./objects"
 import type { Subscription } from "./provider"
+import { isBookable } from "./storable"
 
 /**
  * Books the difference between a subscription and its last booking. A change of plan ends our row and inserts one that
@@ -33,6 +34,7 @@ export async function bookSubscription(
     return { ...owned, problem: "second_subscription" }
   }
 
+  if (!facts.plans.every(isBookable)) return { ...owned, problem: "not_bookable" }
   const ids = [...new Set(facts.plans.map(({ plan }) => plan))]
   if ((await transaction.plan.count({ where: { id: { in: ids } } })) < ids.length)
     return { ...owned, problem: "unknown_plan" }

@@ -482,3 +482,60 @@ test("a subscription that our side knows otherwise is not replaced by one of the
   expect(await objectOf(id)).toMatchObject({ problem: "second_subscription" })
   expect(await db().subscription.count({ where: { userId } })).toBe(1)
 })
+
+const unstorable = ["\0", "\ud800", "x".repeat(100_000), "", "__proto__"]
+
+test.each(unstorable.map((text, index) => [index, text]))(
+  "facts with text %i of unstorable ones are booked",
+  async (_index, text) => {
+    const { id: planId, amount, currency, interval } = await createPlan()
+    const [subscription, invoice, dashboard] = [`sub_${randomUUID()}`, `in_${randomUUID()}`, `pi_${randomUUID()}`]
+    const of = { account: userId, customer: `cus_${userId}${text}`, url: `https://dashboard.example/${text}` }
+    const terms = { plan: planId, amount, currency, interval, since: at(0) }
+    const started = provider.putSubscription({ id: subscription, ...of, plans: [terms], next: text })
+    const sold = { subscription, order: text, plan: text, lines: [{ plan: planId, amount }], amount, paidAt: at(0) }
+    const paid = provider.put({ id: invoice, ...of, ...sold, description: text })
+    const alone = provider.put({ id: dashboard, ...of, order: text, description: text, paidAt: at(0) })
+    for (const event of [started, paid, alone]) expect(await receive(provider, event)).toBe(true)
+    expect(await db().order.count({ where: { userId, status: "paid" } })).toBe(2)
+    const unknown = provider.put({
+      id: `pi_${randomUUID()}`,
+      account: text,
+      subscription: text,
+      plan: text,
+      paidAt: at(0),
+    })
+    const other = provider.putSubscription({
+      id: `sub_${randomUUID()}`,
+      account: userId,
+      plans: [{ ...terms, plan: text }],
+    })
+    for (const event of [unknown, other]) expect(await receive(provider, event)).toBe(false)
+  },
+)
+
+test.each([
+  ["usdc", 1_500],
+  ["US\0", 1_500],
+  ["usd", 5_000_000_000],
+  ["usd", -1],
+])("%j and %i minor units have no room in the books, and are reported", async (currency, amount) => {
+  const payment = provider.put({ id: `pi_${randomUUID()}`, account: userId, currency, amount, paidAt: at(0) })
+  const plan = { plan: (await createPlan()).id, interval: "month", since: at(0), currency, amount } as const
+  const started = provider.putSubscription({ id: `sub_${randomUUID()}`, account: userId, plans: [plan] })
+  for (const event of [payment, started]) {
+    expect(await receive(provider, event)).toBe(true)
+    expect(await objectOf(event.concerns[0]?.id ?? "")).toMatchObject({ problem: "not_bookable" })
+  }
+  expect(await db().order.count({ where: { userId } })).toBe(0)
+})
+
+test("an invoice of more credits than an order can hold is reported", async () => {
+  const { id, terms } = await subscribed()
+  const plan = await createPlan({ credits: 2_000_000_000 })
+  await receive(provider, provider.putSubscription({ id, plans: [{ ...terms, plan: plan.id }] }))
+  const lines = [{ plan: plan.id, amount: 2 * plan.amount }]
+  const paid = provider.put({ id: `in_${randomUUID()}`, account: userId, subscription: id, lines, paidAt: at(0) })
+  expect(await receive(provider, paid)).toBe(true)
+  expect(await objectOf(paid.concerns[0]?.id ?? "")).toMatchObject({ problem: "not_bookable" })
+})

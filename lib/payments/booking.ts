@@ -5,6 +5,7 @@ import { bookSubscription } from "./book-subscription"
 import { ProviderUnavailable } from "./errors"
 import { findObject, lockObject, type ProviderObject, saveObject } from "./objects"
 import type { Concern, Payment, PaymentProvider, Subscription } from "./provider"
+import { checkIds, storable } from "./storable"
 
 // An event only says which object changed. The object is fetched, outside of any transaction, and the difference to the
 // last booking is booked. A booking between the fetch and its own booking makes the fetch worthless: it is repeated.
@@ -17,9 +18,10 @@ const maxAttempts = 5
  * Books what the provider says now. Safe for repeated, parallel and late events.
  * @param received an event of `verify`, or concerns without one
  * @returns false if something is unknown and waits; an event of it is tried again by the sweeper
- * @throws ProviderUnavailable and nothing of the failed concern is booked: the provider must send the event again
+ * @throws InvalidEvent, or ProviderUnavailable and nothing of the failed concern is booked: the provider must send the event again
  */
 export async function receive(provider: PaymentProvider, { eventId, concerns }: Received): Promise<boolean> {
+  checkIds(eventId, concerns)
   let isBooked = true
   for (const concern of concerns) {
     const event = eventId === null ? null : { id: eventId, kind: concern.kind, objectId: concern.id }
@@ -88,9 +90,8 @@ export async function fetchPaced(
 ): Promise<Payment | Subscription | null> {
   try {
     // One call for each kind, because overloads do not accept a union.
-    return await inTurn<Payment | Subscription | null>(provider.name, "request", () =>
-      kind === "payment" ? provider.fetch(kind, id) : provider.fetch(kind, id),
-    )
+    const fetching = () => (kind === "payment" ? provider.fetch(kind, id) : provider.fetch(kind, id))
+    return storable(await inTurn<Payment | Subscription | null>(provider.name, "request", fetching))
   } catch (error) {
     throw error instanceof TooManyWaiting ? new ProviderUnavailable("Too many events are waiting.") : error
   }

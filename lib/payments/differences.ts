@@ -42,6 +42,7 @@ const sentences = {
   // Both.
   unknown_account: "belongs to no account: neither an order, a customer nor its metadata names one",
   unknown_plan: "has a plan that the product does not know",
+  not_bookable: "has an amount or a currency that the books cannot hold, so it is not booked",
   erased_account: "is of an erased account, so nothing is booked",
   other_account: "names another account",
   other_customer: "names the customer of another account",

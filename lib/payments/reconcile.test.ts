@@ -327,6 +327,14 @@ const cases: Record<Kind, { isBooked: boolean; make: (world: World) => Promise<s
       return payment.id
     },
   },
+  not_bookable: {
+    isBooked: false,
+    async make({ provider, of }) {
+      const payment = { id: id(), ...of, currency: "usdc", paidAt: start }
+      provider.put(payment)
+      return payment.id
+    },
+  },
   erased_account: {
     isBooked: false,
     async make({ provider, subscription, userId }) {

@@ -6,6 +6,7 @@ import { fetchPaced, receive } from "./booking"
 import { type Difference, type Kind, paymentDifferences, sentenceOf, subscriptionDifferences } from "./differences"
 import { findObject } from "./objects"
 import type { Concern, Payment, PaymentProvider, Subscription } from "./provider"
+import { isId } from "./storable"
 
 const days = 40
 
@@ -18,7 +19,7 @@ export type Reconciled = { kind: Kind; id: string; isBooked: boolean; sentence: 
 export async function reconcile(provider: PaymentProvider): Promise<Reconciled[]> {
   const since = new Date(Date.now() - days * 86_400_000)
   const concerns = new Map<string, Concern>()
-  for await (const concern of provider.changed(since)) concerns.set(concern.id, concern)
+  for await (const concern of provider.changed(since)) if (isId(concern.id)) concerns.set(concern.id, concern)
   const own = await db().providerObject.findMany({ where: { provider: provider.name, updatedAt: { gte: since } } })
   for (const { kind, id } of own) if (!concerns.has(id)) concerns.set(id, { kind, id })
   const found: Reconciled[] = []

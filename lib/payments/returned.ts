@@ -1,8 +1,9 @@
 import type { OwnerId } from "@/lib/authority/owner"
 import { db } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
-import { receive } from "./booking"
+import { fetchPaced, receive } from "./booking"
 import { ProviderUnavailable } from "./errors"
+import { uuidOf } from "./objects"
 import type { PaymentProvider } from "./provider"
 
 export type Returned = "paid" | "processing" | "not_paid" | "failed" | "not_yours" | "away" | "too_many"
@@ -15,12 +16,13 @@ export async function bookReturn(provider: PaymentProvider, owner: OwnerId, sess
   if (!/^cs_\w{1,250}$/.test(session)) return "not_yours"
   if (!(await consume("purchasesAccount", owner)).allowed) return "too_many"
   try {
-    const payment = await provider.fetch("payment", session)
-    if (!payment) return "not_paid"
+    const payment = await fetchPaced(provider, "payment", session)
+    if (!payment || !("lines" in payment)) return "not_paid"
     if (payment.account !== owner) return "not_yours"
     await receive(provider, { eventId: null, concerns: [{ kind: "payment", id: payment.id }] })
-    if (payment.order && payment.paidAt)
-      await db().checkout.updateMany({ where: { id: payment.order, userId: owner }, data: { endedAt: new Date() } })
+    const order = uuidOf(payment.order)
+    if (order && payment.paidAt)
+      await db().checkout.updateMany({ where: { id: order, userId: owner }, data: { endedAt: new Date() } })
     if (payment.paidAt) return "paid"
     return payment.failedAt ? "failed" : "processing"
   } catch (error) {

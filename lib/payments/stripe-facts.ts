@@ -226,9 +226,13 @@ export function concernsOf(given: Stripe.Event["data"]["object"]): Concern[] {
 }
 
 function concerns(payment: Reference, subscription: Reference): Concern[] {
-  const ids = [
-    { kind: "payment", id: idOf(payment) },
-    { kind: "subscription", id: idOf(subscription) },
+  const named = [
+    { kind: "payment", of: payment },
+    { kind: "subscription", of: subscription },
   ] as const
-  return ids.flatMap(({ kind, id }) => (id ? { kind, id } : []))
+  // A preview of an invoice has no id. An id that is no text is left to the check of all ids.
+  return named.flatMap(({ kind, of }) => {
+    const id = of && typeof of === "object" ? of.id : of
+    return id === undefined || id === null ? [] : { kind, id }
+  })
 }

@@ -5,6 +5,7 @@ import { sign } from "@/scripts/stripe-stand-in/webhooks"
 import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
 import { InvalidEvent, PaymentDeclined, ProviderUnavailable } from "./errors"
 import type { CheckoutOrder, Concern, PaymentProvider } from "./provider"
+import { checkIds } from "./storable"
 import { stripeProvider } from "./stripe"
 
 // Against the stand-in, through Stripe's package.
@@ -423,6 +424,17 @@ describe("an event", () => {
     ["that is empty", "", sign("", secret)],
   ])("%s is invalid", (_name, text, signature) => {
     expect(() => provider.verify(raw(text), signed(signature))).toThrow(InvalidEvent)
+  })
+
+  test.each([
+    { object: "payment_intent", id: { id: "pi_1" } },
+    { object: "subscription", id: "sub_1\0" },
+    { object: "refund", payment_intent: { id: 7 } },
+    { object: "invoice", id: "in_1", parent: { subscription_details: { subscription: 7 } } },
+  ])("that names %j is passed on, so that the check of ids refuses it", (object) => {
+    const text = JSON.stringify({ id: "evt_2", data: { object } })
+    const { eventId, concerns } = provider.verify(raw(text), signed(sign(text, secret)))
+    expect(() => checkIds(eventId, concerns)).toThrow(InvalidEvent)
   })
 
   test.each([-290, 290])("is accepted %i seconds away", (seconds) => {

@@ -23,7 +23,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
     if (!provider) refuseAs("not_found", ours(errors.not_found.meaning))
     if (isOverloaded()) refuseAs("service_unavailable", ours(overloaded.message), overloaded.headers)
     const event = verified(provider, await readBytes(request, maxEventBytes), request.headers)
-    const isBooked = await receive(provider, event).catch(refuseIfBehind)
+    const isBooked = await receive(provider, event).catch(refuseExpected)
     if (!isBooked) draft.status = 202
     return JSON.stringify({ booked: isBooked })
   }),
@@ -38,7 +38,8 @@ function verified(provider: PaymentProvider, raw: Uint8Array, headers: Headers) 
   }
 }
 
-function refuseIfBehind(error: unknown): never {
+function refuseExpected(error: unknown): never {
+  if (error instanceof InvalidEvent) return refuseAs("bad_request", said`The event names something that is no id.`)
   if (!(error instanceof ProviderUnavailable)) throw error
   log().warn({ why: error.message }, "payment_provider_behind")
   return refuseAs("service_unavailable", said`The event is not booked yet. Send it again.`, { "Retry-After": "10" })

@@ -81,6 +81,26 @@ test("while the provider is away, an event is 503 with Retry-After, and is not b
   expect(await balance()).toBe(500)
 })
 
+test.each([
+  ["a NUL", "pi_\0"],
+  ["a lone surrogate", "pi_\ud800"],
+  ["more than 255 characters", "p".repeat(256)],
+  ["a space", "pi 1"],
+  ["nothing", ""],
+  ["an object", { id: "pi_1" }],
+  ["a number", 7],
+  ["null", null],
+])("a signed event that names an object or itself by an id with %s is 400 and leaves no trace", async (_what, id) => {
+  const { event } = await paid()
+  const [concern] = event.concerns
+  for (const body of [
+    { ...event, concerns: [concern, { kind: "payment", id }] },
+    { ...event, eventId: id ?? "" },
+  ])
+    expect(await post(body)).toMatchObject({ status: 400, body: { error: { code: "bad_request" } } })
+  expect([await rowsOf(event), provider.fetches]).toEqual([[], 0])
+})
+
 test("a body of more than a megabyte is 413", async () => {
   expect((await post(" ".repeat(1024 * 1024 + 1))).status).toBe(413)
 })
