@@ -91,6 +91,8 @@ async function createInvoiceOrder(
 ): Promise<{ order: Order | null; problem: string | null }> {
   const { provider } = object
   const subscription = await transaction.providerObject.findUnique({ where: { provider_id: { provider, id } } })
+  // A declined first payment, whose subscription has not started.
+  if (!subscription && !payment.paidAt) return { order: null, problem: null }
   const plan = await transaction.plan.findUnique({ where: { id: payment.plan ?? "" } })
   const description = plan ? `${plan.name}, one ${plan.interval}` : payment.description
   const terms = { kind: "subscription", description } as const

@@ -4,7 +4,7 @@ import type { Subscription as Row } from "@/generated/prisma/client"
 import type { Transaction } from "@/lib/platform/postgres/prisma"
 import { requestCancellationOf } from "@/lib/purchases/provider-requests"
 import { type Account, findAccount, lockAccount, type ProviderObject } from "./objects"
-import type { Subscription } from "./provider"
+import type { StartedSubscription } from "./provider"
 import { isBookable } from "./storable"
 
 /**
@@ -15,7 +15,7 @@ import { isBookable } from "./storable"
 export async function bookSubscription(
   transaction: Transaction,
   object: ProviderObject,
-  facts: Subscription,
+  facts: StartedSubscription,
   checked: readonly string[],
 ): Promise<ProviderObject> {
   const userId = await findAccount(transaction, object, { ...facts, order: null, subscription: null })
@@ -70,7 +70,7 @@ async function bookChanges(
   transaction: Transaction,
   userId: string,
   before: Row | null,
-  facts: Subscription,
+  facts: StartedSubscription,
 ): Promise<Row> {
   let latest = before
   const plans = oneAfterAnother(facts.plans)
@@ -98,7 +98,7 @@ async function bookChanges(
 }
 
 /** Of two changes in one second, which is all that the provider may know, the second one is a millisecond later. */
-function oneAfterAnother(plans: Subscription["plans"]): Subscription["plans"] {
+function oneAfterAnother(plans: StartedSubscription["plans"]): StartedSubscription["plans"] {
   let last = new Date(0)
   return plans.map((terms) => {
     last = atLeastAfter(last, terms.since)
@@ -119,7 +119,7 @@ function atLeastAfter(start: Date, end: Date): Date {
   return new Date(Math.max(end.getTime(), start.getTime() + 1))
 }
 
-async function updateLatest(transaction: Transaction, row: Row, facts: Subscription): Promise<void> {
+async function updateLatest(transaction: Transaction, row: Row, facts: StartedSubscription): Promise<void> {
   const isEnded = facts.status === "canceled"
   // A trial that begins later is a free period to us.
   const status = facts.status === "trialing" && row.status !== "trialing" ? row.status : facts.status
@@ -139,7 +139,7 @@ async function requestEnd(
   transaction: Transaction,
   account: Account,
   request: Parameters<typeof requestCancellationOf>[1],
-  { status, cancelAtPeriodEnd }: Subscription,
+  { status, cancelAtPeriodEnd }: StartedSubscription,
   before: ProviderObject,
 ): Promise<string | null> {
   if (status === "canceled") return null

@@ -12,6 +12,7 @@ import { ownerPool } from "@/tests/support/owner"
 import { receive } from "./booking"
 import { ProviderUnavailable } from "./errors"
 import { ProviderInMemory, type ReceivedEvent } from "./provider-in-memory"
+import { reconcile } from "./reconcile"
 
 let provider: ProviderInMemory
 let userId: string
@@ -538,4 +539,31 @@ test("an invoice of more credits than an order can hold is reported", async () =
   const paid = provider.put({ id: `in_${randomUUID()}`, account: userId, subscription: id, lines, paidAt: at(0) })
   expect(await receive(provider, paid)).toBe(true)
   expect(await objectOf(paid.concerns[0]?.id ?? "")).toMatchObject({ problem: "not_bookable" })
+})
+
+test("events of a subscription that has not started are settled, and it is booked once it starts", async () => {
+  const { id, invoice, started, plan } = await subscribed()
+  provider.putSubscription({ id, status: "incomplete" })
+  const declined = provider.put({ id: invoice, paidAt: null, failedAt: at(0) })
+  for (const event of [started, declined]) expect(await receive(provider, event)).toBe(true)
+  expect(await db().providerEvent.count({ where: { objectId: { in: [id, invoice] }, bookedAt: null } })).toBe(0)
+  // The checkout is open: another card may work.
+  expect(await db().providerObject.count({ where: { id } })).toBe(0)
+  expect(await db().order.count({ where: { userId } })).toBe(0)
+  expect(await reconcile(provider)).not.toContainEqual(expect.objectContaining({ id }))
+
+  const active = provider.putSubscription({ id, status: "active" })
+  const paid = provider.put({ id: invoice, paidAt: at(0), failedAt: null })
+  for (const event of [paid, active]) expect(await receive(provider, event)).toBe(true)
+  expect(await db().subscription.findMany({ where: { userId } })).toMatchObject([{ planId: plan.id, status: "active" }])
+  expect(await balance()).toEqual({ balance: 1_000, owed: 0 })
+})
+
+test("the payment of a subscription that starts in between waits, and is booked", async () => {
+  const { id, started, paid } = await subscribed()
+  provider.putSubscription({ id, status: "incomplete" })
+  expect(await receive(provider, paid)).toBe(false)
+  provider.putSubscription({ id, status: "active" })
+  for (const event of [paid, started]) expect(await receive(provider, event)).toBe(true)
+  expect(await balance()).toEqual({ balance: 1_000, owed: 0 })
 })

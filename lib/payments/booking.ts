@@ -4,7 +4,7 @@ import { bookPayment } from "./book-payment"
 import { bookSubscription } from "./book-subscription"
 import { ProviderUnavailable } from "./errors"
 import { findObject, lockObject, type ProviderObject, saveObject } from "./objects"
-import type { Concern, Payment, PaymentProvider, Subscription } from "./provider"
+import type { Concern, Payment, PaymentProvider, StartedSubscription, Subscription } from "./provider"
 import { checkIds, storable } from "./storable"
 
 // An event only says which object changed. The object is fetched, outside of any transaction, and the difference to the
@@ -44,6 +44,10 @@ async function book(
     if (!facts) return keep(provider.name, event)
     // The payment of an invoice, whose id counts.
     if (facts.id !== id) return book(provider, { kind, id: facts.id }, event)
+    if (!isStarted(facts)) {
+      await recordEvent(db(), provider.name, event, true)
+      return true
+    }
     // Its order refers to our row of the subscription.
     if ("lines" in facts && facts.subscription && !before?.orderId)
       await book(provider, { kind: "subscription", id: facts.subscription }, null)
@@ -65,10 +69,15 @@ async function book(
   throw new ProviderUnavailable(`${kind} ${id} is being booked by others.`)
 }
 
+/** Before its start there is nothing to book, and its checkout is still open: another card may work. */
+function isStarted(facts: Payment | Subscription): facts is Payment | StartedSubscription {
+  return "lines" in facts || facts.status !== "incomplete"
+}
+
 function bookFacts(
   transaction: Transaction,
   object: ProviderObject,
-  facts: Payment | Subscription,
+  facts: Payment | StartedSubscription,
   checked: readonly string[],
 ): Promise<ProviderObject> {
   return "lines" in facts

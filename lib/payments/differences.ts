@@ -102,6 +102,7 @@ export function subscriptionDifferences(
   { object, customerOf, row }: OurSubscription,
 ): Difference[] {
   if (!facts) return object ? [{ kind: "subscription_gone" }] : []
+  if (facts.status === "incomplete" && !object) return []
   const found = ownDifferences(facts, object, customerOf)
   if (!object || !row) return found.length === 0 ? [{ kind: "subscription_missing" }] : found
   const differ = (kind: Kind, there: string, here: string) => {

@@ -32,7 +32,8 @@ export type Subscription = {
   id: string
   account: string | null
   customer: string
-  status: "trialing" | "active" | "past_due" | "canceled"
+  /** `incomplete` has never started: its first payment is open, or has failed for good. */
+  status: "incomplete" | "trialing" | "active" | "past_due" | "canceled"
   /** Oldest first; the last one holds now. */
   plans: { plan: string; amount: number; currency: string; interval: "month" | "year"; since: Date }[]
   /** The plan from the next period on, if it differs. */
@@ -44,6 +45,8 @@ export type Subscription = {
   canceledAt: Date | null
   url: string
 }
+
+export type StartedSubscription = Subscription & { status: Exclude<Subscription["status"], "incomplete"> }
 
 export type Line = { name: string; amount: number; currency: string; interval?: "month" | "year" }
 

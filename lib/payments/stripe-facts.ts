@@ -151,7 +151,6 @@ function unseen(seen: Set<string>, concerns: readonly Concern[]): Concern[] {
   return concerns.filter(({ kind, id }) => !seen.has(`${kind} ${id}`) && seen.add(`${kind} ${id}`))
 }
 
-/** Others, such as `incomplete`, are of subscriptions that have not started. */
 const statuses: Record<string, Subscription["status"] | undefined> = {
   trialing: "trialing",
   active: "active",
@@ -159,6 +158,8 @@ const statuses: Record<string, Subscription["status"] | undefined> = {
   unpaid: "past_due",
   paused: "past_due",
   canceled: "canceled",
+  incomplete: "incomplete",
+  incomplete_expired: "incomplete",
 }
 
 type Reference = string | { id?: string } | null | undefined

@@ -290,6 +290,11 @@ describe("a subscription", () => {
     expect(await subscriptionOf(subscription.id)).toMatchObject({ status: "canceled", canceledAt: expect.any(Date) })
   })
 
+  test("is incomplete until its first payment arrives", async () => {
+    const { payment, subscription } = await subscribe(pro, "bank")
+    expect([payment.paidAt, subscription.status]).toEqual([null, "incomplete"])
+  })
+
   test("made in the dashboard has no account, and the product's id as its plan", async () => {
     const { id } = (await stripe.control("subscribe", { email: "bob@example.com" })) as { id: string }
     const { account, plans } = await subscriptionOf(id)
