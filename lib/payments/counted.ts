@@ -1,15 +1,16 @@
+import { log } from "@/lib/platform/telemetry/log"
 import { metrics } from "@/lib/platform/telemetry/metrics"
-import { ProviderUnavailable } from "./errors"
+import { KeyRefused, ProviderUnavailable } from "./errors"
 import type { PaymentProvider } from "./provider"
 
-/** Counts how the calls of a provider end. */
+/** Counts how the calls of a provider end, and tells operators about a key that it does not accept. */
 export function counted(provider: PaymentProvider): PaymentProvider {
-  const { checkout, portal, fetch, refund, cancel, change, charge, forget } = provider
+  const { checkout, leave, portal, fetch, refund, cancel, change, charge, card, forget } = provider
   return {
     ...provider,
     ...{ checkout: count(checkout), portal: count(portal), fetch: count(fetch) as PaymentProvider["fetch"] },
     ...{ refund: count(refund), cancel: count(cancel), change: count(change), charge: count(charge) },
-    forget: count(forget),
+    ...{ leave: count(leave), card: count(card), forget: count(forget) },
   }
 }
 
@@ -21,6 +22,7 @@ function count<Given extends unknown[], Result>(call: (...given: Given) => Promi
       paymentCalls.inc({ outcome: "done" })
       return result
     } catch (error) {
+      if (error instanceof KeyRefused) log().error({ why: error.message }, "payment_key_refused")
       paymentCalls.inc({ outcome: error instanceof ProviderUnavailable ? "unavailable" : "refused" })
       throw error
     }

@@ -5,6 +5,9 @@ import { singleton } from "@/lib/singleton"
 /** It is too busy, fails or does not respond: try later. */
 export const ProviderUnavailable = singleton("ProviderUnavailable", () => class ProviderUnavailable extends Error {})
 
+/** For customers, as if it were away. The message is for operators, and names the setting. */
+export const KeyRefused = singleton("KeyRefused", () => class KeyRefused extends ProviderUnavailable {})
+
 /** The message is for the customer. */
 export const PaymentDeclined = singleton(
   "PaymentDeclined",

@@ -290,9 +290,9 @@ describe("a subscription", () => {
     expect(await subscriptionOf(subscription.id)).toMatchObject({ status: "canceled", canceledAt: expect.any(Date) })
   })
 
-  test("is incomplete until its first payment arrives", async () => {
-    const { payment, subscription } = await subscribe(pro, "bank")
-    expect([payment.paidAt, subscription.status]).toEqual([null, "incomplete"])
+  test("is incomplete while its first payment is declined", async () => {
+    const { id } = (await stripe.control("subscribe", { email: "bob@example.com", card: "declines" })) as { id: string }
+    expect(await subscriptionOf(id)).toMatchObject({ status: "incomplete" })
   })
 
   test("made in the dashboard has no account, and the product's id as its plan", async () => {
@@ -457,6 +457,28 @@ test("a provider that is busy or fails is unavailable, and a request that had su
   await stripe.control("faults", { kind: "500", path: "/v1/refunds", method: "GET", times: "3" })
   await expect(paymentOf(id)).rejects.toThrow(ProviderUnavailable)
   expect(await paymentOf(id)).toMatchObject({ refunded: 500 })
+})
+
+test("a key that Stripe does not accept is a provider that is away, and its setting is named", async () => {
+  const settings = { webhookSecret: "whsec_1", apiUrl: stripe.url, isManaged: false, slug: "shop" }
+  const revoked = stripeProvider({ key: "sk_test_revoked", ...settings })
+  const order = orderOf()
+  for (const call of [
+    () => revoked.checkout(order),
+    () => revoked.fetch("payment", "pi_1"),
+    () => revoked.portal("cus_1", order.returnTo),
+    () => revoked.refund("pi_1", 500, order.id),
+    () => revoked.leave("https://checkout.stripe.com/c/pay/cs_1"),
+    () => revoked.card("cus_1"),
+    () => revoked.changed(new Date())[Symbol.asyncIterator]().next(),
+  ]) {
+    const called: Promise<unknown> = call()
+    const error = await called.catch((error: Error) => error)
+    expect(error).toBeInstanceOf(ProviderUnavailable)
+    expect(String(error)).toContain("STRIPE_SECRET_KEY")
+  }
+  await stripe.control("faults", { kind: "403", path: "/v1/customers", method: "GET" })
+  await expect(provider.card("cus_1")).rejects.toThrow(/STRIPE_SECRET_KEY lacks a permission/)
 })
 
 test("a refund is not repeated, even once Stripe has forgotten its idempotency key", async () => {

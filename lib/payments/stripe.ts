@@ -1,5 +1,5 @@
 import Stripe from "stripe"
-import { InvalidEvent, PaymentDeclined, ProviderUnavailable } from "./errors"
+import { InvalidEvent, KeyRefused, PaymentDeclined, ProviderUnavailable } from "./errors"
 import type { CheckoutOrder, Line, PaymentProvider } from "./provider"
 import { concernsOf, idOf, planOf, readFacts } from "./stripe-facts"
 
@@ -195,10 +195,16 @@ export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: 
 
 const { StripeAPIError, StripeCardError, StripeConnectionError, StripeInvalidRequestError, StripeRateLimitError } =
   Stripe.errors
+const { StripeAuthenticationError, StripePermissionError } = Stripe.errors
 
 /** A conflict, as with another request under the same key, is a StripeAPIError. */
 function translate(cause: unknown): never {
   if (cause instanceof StripeCardError) throw new PaymentDeclined(cause.message, true)
+  if (cause instanceof StripeAuthenticationError)
+    throw new KeyRefused("Stripe does not accept the key in STRIPE_SECRET_KEY. Was it revoked?")
+  // The message names the permission, and the key.
+  const lacking = cause instanceof StripePermissionError && cause.message.replaceAll(/[rs]k_\S+/g, "…")
+  if (lacking) throw new KeyRefused(`The key in STRIPE_SECRET_KEY lacks a permission at Stripe: ${lacking}`)
   for (const kind of [StripeAPIError, StripeConnectionError, StripeRateLimitError])
     if (cause instanceof kind) throw new ProviderUnavailable(cause.message, { cause })
   throw cause

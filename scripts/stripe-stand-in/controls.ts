@@ -180,9 +180,9 @@ export const controls: Record<string, (on: Controlled, given: Given) => unknown>
   },
 
   /** A subscription that somebody makes in the dashboard, with a product of theirs or of the application. */
-  subscribe({ world }, { customer, email = "", product, name = "Made in the dashboard", ...terms }) {
+  subscribe({ world }, { customer, email = "", product, name = "Made in the dashboard", card = "works", ...terms }) {
     const payer = customer || addCustomer(world, { email }).id
-    const method = methodOf(world, payer) ?? addMethod(world, "works", payer)
+    const method = methodOf(world, payer) ?? addMethod(world, isMethod(card) ? card : "works", payer)
     const price = addPrice(world, {
       product: product || addProduct(world, { name }).id,
       currency: terms.currency ?? "usd",
