@@ -6,6 +6,7 @@ import { keptCredits, statusOf, takenOf } from "./facts"
 import { invoiceCredits } from "./invoice-credits"
 import { findAccount, lockAccount, type ProviderObject, uuidOf } from "./objects"
 import type { Payment } from "./provider"
+import { elsewhere } from "./staff"
 import { isBookable, maxInteger } from "./storable"
 
 /** Books the difference between a payment and its last booking: its order, and the credits of its account. */
@@ -30,7 +31,7 @@ export async function bookPayment(
   if (!isBookable(payment)) return { ...object, userId, problem: "not_bookable" }
   const { order, problem } = await findOrder(transaction, { ...object, userId }, payment)
   // An account that was closed or banned while its checkout was open, or before its bank has paid, cannot use credits.
-  const isUnwanted = account.status !== "active" && !order?.paidAt && isOurs(payment)
+  const isUnwanted = account.status !== "active" && !order?.paidAt && isOurs(payment) && object.provider !== elsewhere
   if (isKept && (isUnwanted || problem === "second_subscription")) await requestFullRefund(transaction, refund)
   if (!order) return { ...object, userId, problem }
   const booked = {

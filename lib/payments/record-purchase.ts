@@ -4,12 +4,12 @@ import { audit } from "@/lib/audit/entries"
 import type { OwnerId } from "@/lib/authority/owner"
 import { inCredits } from "@/lib/credits/words"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
-import { plainText } from "@/lib/platform/schemas/text"
+import { isStorable, plainText } from "@/lib/platform/schemas/text"
 import { minorUnits } from "@/lib/platform/text/money"
 import { creditPacks, planCurrencies, planIntervals, plans } from "@/lib/product"
 import { planOf } from "@/lib/purchases/sold-plans"
 import { amount, bookElsewhere } from "./refund-order"
-import { asBillingStaff, elsewhere, reason, type StaffRefusal } from "./staff"
+import { asBillingStaff, elsewhere, isReference, reason, type StaffRefusal } from "./staff"
 
 type Item = { name: string; kind: "credits" | "subscription"; credits: number }
 
@@ -26,7 +26,10 @@ export const items: Readonly<Record<string, Item>> = Object.fromEntries([
 
 export const purchaseForm = z.object({
   account: z.string().trim().min(1, "Enter the email address or the ID of the account."),
-  invoice: plainText({ name: "Invoice number", max: 64 }),
+  invoice: plainText({ name: "Invoice number", max: 64 }).refine(
+    (text) => !isReference(text),
+    "This is how refunds refer to an order. Enter the number of the invoice.",
+  ),
   item: z.enum(Object.keys(items), "Choose a plan or a pack."),
   amount,
   currency: z.enum(planCurrencies, "Choose a currency."),
@@ -45,7 +48,7 @@ const maxAmount = 2_147_483_647
 export async function recordPurchase(actorId: OwnerId, form: PurchaseForm): Promise<PurchaseResult> {
   const { account } = form
   const where = z.uuid().safeParse(account).success ? { id: account } : { email: account.toLowerCase() }
-  const found = await db().user.findUnique({ where, select: { id: true } })
+  const found = isStorable(account) ? await db().user.findUnique({ where, select: { id: true } }) : null
   return asBillingStaff(actorId, found?.id, async (transaction, { id: userId, status }): Promise<PurchaseResult> => {
     const item = items[form.item]
     const minor = minorUnits(form.amount, form.currency)

@@ -9,7 +9,7 @@ import { bookPayment } from "./book-payment"
 import { lockObject, saveObject } from "./objects"
 import type { PaymentProvider } from "./provider"
 import { workRequest } from "./requests"
-import { asBillingStaff, elsewhere, reason, type StaffRefusal } from "./staff"
+import { asBillingStaff, elsewhere, reason, referenceOf, type StaffRefusal } from "./staff"
 
 const amountError = "Amount must be a number such as 15 or 15.00, greater than 0."
 
@@ -74,7 +74,7 @@ async function record(
   if (amount === null || amount > left) return { ok: false, reason: "too_much", left, currency }
 
   const made = name === elsewhere
-  const objectId = payment?.id ?? `order ${id}`
+  const objectId = payment?.id ?? referenceOf(id)
   const request = { id: requestId, provider: name, userId, objectId, amount, doneAt: made ? new Date() : null }
   await transaction.providerRequest.create({ data: { ...request, action: "refund" } })
   if (made) await bookElsewhere(transaction, order, objectId, order.refundedAmount + amount)

@@ -213,6 +213,21 @@ describe("a purchase that was paid elsewhere", () => {
     expect(await db().providerObject.findMany({ where: { provider: elsewhere, userId } })).toHaveLength(1)
   })
 
+  test("cannot have the reference of a refund as its invoice number, and that refund is booked", async () => {
+    const { id } = await createOrder({ userId, amount: 1_500 })
+    const form = purchase({ invoice: `order ${id}` })
+    expect(purchaseForm.safeParse(form).success).toBe(false)
+    expect(purchaseForm.safeParse({ ...form, invoice: `Order ${id} of 2026` }).success).toBe(true)
+    expect(await refund(id, "15")).toMatchObject({ ok: true, made: true })
+    expect(await orderOf(id)).toMatchObject({ status: "refunded" })
+  })
+
+  test("of a banned account is kept", async () => {
+    await changeStatus("ban", await staffOf("owner"), userId, null)
+    expect(await recordPurchase(staff, purchase())).toMatchObject({ ok: true })
+    expect(await db().providerRequest.count({ where: { userId } })).toBe(0)
+  })
+
   test("can be a period of a plan, for the account with an email address", async () => {
     const [item = "", plan] = Object.entries(items).find(([, { kind }]) => kind === "subscription") ?? []
     const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
@@ -223,9 +238,8 @@ describe("a purchase that was paid elsewhere", () => {
   })
 
   test("of a closed or unknown account, or with an amount that the currency does not have, is refused", async () => {
-    expect(await recordPurchase(staff, purchase({ account: "nobody@example.com" }))).toEqual({
-      ...{ ok: false, reason: "not_found" },
-    })
+    for (const account of ["nobody@example.com", "nobody\0@example.com", "\ud800"])
+      expect(await recordPurchase(staff, purchase({ account }))).toEqual({ ok: false, reason: "not_found" })
     expect(await recordPurchase(staff, purchase({ amount: "1.001" }))).toEqual({ ok: false, reason: "wrong_amount" })
     await changeStatus("close", await staffOf("owner"), userId, null)
     expect(await recordPurchase(staff, purchase())).toEqual({ ok: false, reason: "closed" })

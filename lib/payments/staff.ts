@@ -7,6 +7,11 @@ import { plainText } from "@/lib/platform/schemas/text"
 /** In the place of a provider: money that moves without one. The ids of its payments are the numbers of invoices. */
 export const elsewhere = "elsewhere"
 
+/** In the place of an invoice number, of an order that was paid without one. */
+export const referenceOf = (orderId: string) => `order ${orderId}`
+
+export const isReference = (text: string) => /^order [0-9a-f-]{36}$/i.test(text)
+
 export const reason = plainText({ name: "Reason", max: 200 }).min(3, "Reason must have at least 3 characters.")
 
 export type StaffRefusal = "not_permitted" | "oneself" | "not_found" | "erased"
