@@ -101,7 +101,7 @@ const connection = () => ({ provider: "github", providerAccountId: randomUUID() 
 const credits = () => ({ requestId: randomUUID(), amount: 5, reason })
 
 /** Tested in their module, which can be removed: lib/payments/staff.test.ts. */
-type OfModule = `order.${string}` | "subscription.canceled"
+type OfModule = `${"order" | "payment_request"}.${string}` | "subscription.canceled"
 
 /** Does each thing that is audited. */
 const yourActs = Object.fromEntries(

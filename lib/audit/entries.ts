@@ -44,6 +44,7 @@ export const auditActions = [
   "order.refunded",
   "order.recorded",
   "subscription.canceled",
+  "payment_request.withdrawn",
   "api_key.issued",
   "api_key.rotated",
   "api_key.changed",

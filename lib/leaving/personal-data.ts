@@ -639,6 +639,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       attempts: [noFile, gone],
       try_at: [noFile, gone],
       error: [noFile, gone],
+      withdrawn_at: [noFile, gone],
     },
   },
   subscriptions: {
@@ -803,6 +804,8 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
  * Entries of earlier builds, which nobody can change, have the list itself.
  */
 export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
+  // Of a request to the payment provider.
+  action: "everyone",
   // The actor's address: see audit_entries.
   address: "everyone",
   // The networks that may use a key.

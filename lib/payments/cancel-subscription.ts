@@ -1,9 +1,9 @@
+import { randomUUID } from "node:crypto"
 import { z } from "zod"
 import { audit } from "@/lib/audit/entries"
 import type { OwnerId } from "@/lib/authority/owner"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import { requestCancellationOf } from "@/lib/purchases/provider-requests"
 import type { PaymentProvider } from "./provider"
 import { workRequest } from "./requests"
 import { asBillingStaff, reason, type StaffRefusal } from "./staff"
@@ -60,8 +60,7 @@ async function request(
   const waiting = { provider: object.provider, objectId: object.id, action, doneAt: null } as const
   const earlier = await transaction.providerRequest.findFirst({ where: waiting })
   if (earlier) return { ok: true, changed: false, made: false, request: earlier.id }
-  await requestCancellationOf(transaction, { ...waiting, userId }, action)
+  const { id: made } = await transaction.providerRequest.create({ data: { ...waiting, id: randomUUID(), userId } })
   await audit(transaction, entry)
-  const { id: made } = await transaction.providerRequest.findFirstOrThrow({ where: waiting })
   return { ok: true, changed: true, made: false, request: made }
 }

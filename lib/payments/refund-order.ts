@@ -26,7 +26,7 @@ export type RefundForm = z.output<typeof refundForm>
 export type RefundResult =
   /** `made` is false while the provider has not done it. */
   | { ok: true; repeated: boolean; made: boolean; amount: number; currency: string }
-  | { ok: false; reason: StaffRefusal | "not_paid" | "refunded" | "no_provider" }
+  | { ok: false; reason: StaffRefusal | "not_paid" | "refunded" | "no_provider" | "withdrawn" }
   | { ok: false; reason: "too_much"; left: number; currency: string }
 
 type Recorded = Exclude<RefundResult, { ok: true }> | (RefundResult & { ok: true; provider: string })
@@ -60,6 +60,7 @@ async function record(
   const order = await transaction.order.findUniqueOrThrow({ where: { id } })
   const { userId, currency } = order
   const repeated = await transaction.providerRequest.findUnique({ where: { id: requestId } })
+  if (repeated?.withdrawnAt) return { ok: false, reason: "withdrawn" }
   if (repeated) {
     const made = repeated.doneAt !== null
     return { ok: true, repeated: true, made, amount: repeated.amount ?? 0, currency, provider: repeated.provider }

@@ -59,7 +59,10 @@ async function take(provider: string, id: string | null = null): Promise<Provide
 }
 
 async function finish(id: string, error: string | null): Promise<void> {
-  await db().providerRequest.update({ where: { id }, data: error === null ? { doneAt: new Date(), error } : { error } })
+  await db().providerRequest.update({
+    where: { id },
+    data: error === null ? { doneAt: new Date(), withdrawnAt: null, error } : { error },
+  })
 }
 
 async function make(provider: PaymentProvider, { id, action, objectId, amount }: ProviderRequest): Promise<void> {

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { changeStatus } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/authority/owner"
 import { deductCredits } from "@/lib/credits/mutations"
+import { eraseDueAccounts } from "@/lib/leaving/erasure"
 import { auditDetails } from "@/lib/leaving/personal-data"
 import { type Role, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -18,6 +19,7 @@ import { items, purchaseForm, recordPurchase } from "./record-purchase"
 import { refundForm, refundOrder } from "./refund-order"
 import { workRequests } from "./requests"
 import { elsewhere } from "./staff"
+import { withdrawalForm, withdrawRequest } from "./withdraw-request"
 
 let provider: ProviderInMemory
 let userId: string
@@ -90,7 +92,7 @@ async function workLater() {
 }
 
 test("each action needs a reason", () => {
-  for (const { shape } of [refundForm, purchaseForm, cancellationForm])
+  for (const { shape } of [refundForm, purchaseForm, cancellationForm, withdrawalForm])
     expect(shape.reason.safeParse(" no ").success).toBe(false)
 })
 
@@ -285,6 +287,76 @@ describe("a cancellation", () => {
     expect(await subscriptionOf(local.id)).toMatchObject({ status: "active", cancelAtPeriodEnd: true })
     expect(await cancel(local.id, "now")).toEqual({ ok: true, changed: true, made: true })
     expect(await subscriptionOf(local.id)).toMatchObject({ status: "canceled", canceledAt: expect.any(Date) })
+  })
+})
+
+describe("a request that the provider always refuses", () => {
+  const withdraw = (id: string, by = staff) => withdrawRequest(by, { id, reason })
+  const waiting = () => db().providerRequest.findFirstOrThrow({ where: { userId, doneAt: null } })
+
+  test("is withdrawn once, with its reason, and not made again", async () => {
+    const { id: order, payment } = await bought()
+    const requestId = randomUUID()
+    provider.failure = new Error("The charge is disputed.")
+    expect(await refund(order, "15", { requestId })).toMatchObject({ ok: true, made: false })
+    expect(await refund(order, "15")).toMatchObject({ reason: "refunded" })
+    const results = await Promise.all([withdraw(requestId), withdraw(requestId)])
+    expect(results.map((result) => result.ok && result.repeated).sort()).toEqual([false, true])
+    expect(await audited("payment_request.withdrawn")).toEqual([
+      { actorId: staff, details: { requestId, action: "refund", amount: 1_500, reason } },
+    ])
+    provider.failure = undefined
+    expect(await workLater()).toBe(0)
+    expect(await provider.fetch("payment", payment)).toMatchObject({ refunded: 0 })
+    expect(await orderOf(order)).toMatchObject({ status: "paid" })
+    // The form that was submitted before says so, and another one refunds.
+    expect(await refund(order, "15", { requestId })).toEqual({ ok: false, reason: "withdrawn" })
+    expect(await refund(order, "15")).toMatchObject({ ok: true, made: true })
+  })
+
+  test("by a rule is not requested again by a later event, and is by staff", async () => {
+    const { subscription, id } = await subscribed()
+    await db().user.update({ where: { id: userId }, data: { status: "closed" } })
+    const book = () => receive(provider, { eventId: null, concerns: [{ kind: "subscription", id: subscription }] })
+    await book()
+    await withdraw((await waiting()).id)
+    await book()
+    expect(await db().providerRequest.count({ where: { userId, doneAt: null } })).toBe(0)
+    expect(await cancel(id, "now")).toMatchObject({ ok: true, made: true })
+  })
+
+  test("of an account that is being erased no longer holds that up", async () => {
+    const request = { provider: "stripe", userId, action: "refund", objectId: `pi_${randomUUID()}` } as const
+    const { id } = await db().providerRequest.create({ data: { id: randomUUID(), ...request } })
+    await db().user.update({ where: { id: userId }, data: { status: "closed" } })
+    const past = new Date(Date.now() - 86_400_000)
+    const erasing = { requestedById: staff, dueAt: past, undoable: false, startedAt: past }
+    await db().accountDeletion.create({ data: { userId, ...erasing } })
+    await eraseDueAccounts()
+    expect(await withdraw(id)).toEqual({ ok: true, repeated: false })
+    await eraseDueAccounts()
+    expect(await db().accountDeletion.findUnique({ where: { userId } })).not.toMatchObject({ erasedAt: null })
+  })
+
+  test("that is done, one of oneself and an unknown one are refused, and an attempt that succeeds counts", async () => {
+    const { id: order } = await bought()
+    const requestId = randomUUID()
+    await refund(order, "1", { requestId })
+    expect(await withdraw(requestId)).toEqual({ ok: false, reason: "made" })
+    expect(await withdraw(randomUUID())).toEqual({ ok: false, reason: "not_found" })
+    const [id, doneAt] = [randomUUID(), null]
+    const own = { provider: "stripe", userId: staff, action: "refund", objectId: `pi_${id}` } as const
+    await db().providerRequest.create({ data: { id, ...own, doneAt } })
+    expect(await withdraw(id)).toEqual({ ok: false, reason: "oneself" })
+    expect(await withdraw(id, await staffOf("support"))).toEqual({ ok: false, reason: "not_permitted" })
+
+    const late = randomUUID()
+    const made = vi.spyOn(provider, "refund").mockImplementation(async () => {
+      await withdraw(late)
+    })
+    expect(await refund(order, "1", { requestId: late })).toMatchObject({ made: true })
+    expect(await db().providerRequest.findUnique({ where: { id: late } })).toMatchObject({ withdrawnAt: null })
+    made.mockRestore()
   })
 })
 

@@ -16,22 +16,35 @@ export const reason = plainText({ name: "Reason", max: 200 }).min(3, "Reason mus
 
 export type StaffRefusal = "not_permitted" | "oneself" | "not_found" | "erased"
 
-/** Locks the accounts of both, in the order of all that lock accounts. */
+type Refused = { ok: false; reason: StaffRefusal }
+
+const refused = (reason: StaffRefusal): Refused => ({ ok: false, reason })
+
+/** Refuses an account that is being erased: its books are closed. */
 export function asBillingStaff<Result>(
   actorId: OwnerId,
   userId: string | undefined,
   act: (transaction: Transaction, customer: Standing) => Promise<Result>,
-): Promise<Result | { ok: false; reason: StaffRefusal }> {
-  const refused = (reason: StaffRefusal) => ({ ok: false, reason }) as const
+): Promise<Result | Refused> {
+  return asStaffOf(actorId, userId, async (transaction, customer): Promise<Result | Refused> => {
+    const erasing = { userId: customer.id, startedAt: { not: null } }
+    if ((await transaction.accountDeletion.count({ where: erasing })) > 0) return refused("erased")
+    return act(transaction, customer)
+  })
+}
+
+/** Locks the accounts of both, in the order of all that lock accounts. */
+export function asStaffOf<Result>(
+  actorId: OwnerId,
+  userId: string | undefined,
+  act: (transaction: Transaction, customer: Standing) => Promise<Result>,
+): Promise<Result | Refused> {
   return db().$transaction(async (transaction) => {
     const accounts = await lockAccounts(transaction, idIn(actorId, ...(userId ? [userId] : [])))
     const actor = accounts.find(({ id }) => id === actorId)
     const customer = accounts.find(({ id }) => id === userId)
     if (actor?.status !== "active" || !holds(actor.role, "billing.manage")) return refused("not_permitted")
     if (!customer) return refused("not_found")
-    if (customer.id === actor.id) return refused("oneself")
-    const erasing = { userId: customer.id, startedAt: { not: null } }
-    if ((await transaction.accountDeletion.count({ where: erasing })) > 0) return refused("erased")
-    return act(transaction, customer)
+    return customer.id === actor.id ? refused("oneself") : act(transaction, customer)
   })
 }

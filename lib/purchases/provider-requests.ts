@@ -26,6 +26,7 @@ export async function requestCancellation(
     ON CONFLICT DO NOTHING`
 }
 
+/** By a rule, as of a second subscription: not if staff have withdrawn it. */
 export async function requestCancellationOf(
   transaction: Transaction,
   { provider, userId, objectId }: NewRequest,
@@ -33,7 +34,10 @@ export async function requestCancellationOf(
 ): Promise<void> {
   await transaction.$executeRaw`
     INSERT INTO provider_requests (id, provider, user_id, action, object_id)
-    VALUES (gen_random_uuid(), ${provider}, ${userId}::uuid, ${action}::provider_action, ${objectId})
+    SELECT gen_random_uuid(), ${provider}, ${userId}::uuid, ${action}::provider_action, ${objectId}
+    WHERE NOT EXISTS (
+      SELECT FROM provider_requests WHERE user_id = ${userId}::uuid AND provider = ${provider}
+        AND action = ${action}::provider_action AND object_id = ${objectId} AND withdrawn_at IS NOT NULL)
     ON CONFLICT DO NOTHING`
 }
 

@@ -43,8 +43,8 @@ type Found = {
 type Sentence = (entry: { details: Details; key: string; by: string }) => string
 
 type Elsewhere = `waitlist.${string}` | `database.${string}`
-/** Credits are in the ledger, refunds in the list of orders, replies arrive by email, and notes are for staff. */
-type ForStaff = `credits.${string}` | `order.${string}` | `feedback.${string}` | "user.noted"
+/** Credits are in the ledger, refunds in the list of orders, replies arrive by email, and the others are for staff. */
+type ForStaff = `${"credits" | "order" | "feedback" | "payment_request"}.${string}` | "user.noted"
 
 const yourSentences = Object.fromEntries(
   Object.entries<string>(yours.actions).map(([action, sentence]): [string, Sentence] => [
@@ -116,6 +116,7 @@ const sentencesForStaff: Record<AuditAction, Sentence> = {
   "credits.deducted": ({ details: { amount = 0 }, by }) => `${inCredits(amount)} deducted${by}`,
   "order.refunded": ({ by }) => `Order refunded${by}`,
   "order.recorded": ({ by }) => `Purchase recorded${by}`,
+  "payment_request.withdrawn": ({ by }) => `Request to the payment provider withdrawn${by}`,
   "feedback.reviewed": ({ by }) => `Feedback reviewed${by}`,
   "feedback.resolved": ({ by }) => `Feedback resolved${by}`,
   "feedback.replied": ({ by }) => `Feedback replied to${by}`,

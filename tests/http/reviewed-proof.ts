@@ -48,6 +48,7 @@ export const reviewedProof: Record<string, true | string> = {
   "admin/billing refund": true,
   "admin/billing cancel": true,
   "admin/billing record": true,
+  "admin/billing withdraw": true,
   "admin/users/[id] setRole": true,
   "admin/users/[id] grant": true,
   "admin/users/[id] deduct": true,

@@ -7,6 +7,7 @@ import { paymentProvider } from "@/lib/payments/configured"
 import { purchaseForm, recordPurchase } from "@/lib/payments/record-purchase"
 import { refundForm, refundOrder } from "@/lib/payments/refund-order"
 import type { StaffRefusal } from "@/lib/payments/staff"
+import { withdrawalForm, withdrawRequest } from "@/lib/payments/withdraw-request"
 import { money } from "@/lib/platform/text/money"
 
 const refusals = {
@@ -26,6 +27,8 @@ const waits = {
 
 const repeatedForm = "This form was already submitted. It was not applied again."
 
+const requestIsDone = "The payment provider has done this already."
+
 export const refund = formAction({
   fields: refundForm,
   permission: "billing.manage",
@@ -43,6 +46,7 @@ export const refund = formAction({
     const ofOrder = {
       not_paid: "This order is not paid.",
       refunded: "This order is refunded in full, or a refund of the rest is on its way.",
+      withdrawn: "This refund was withdrawn. Reload the page to start another one.",
     }
     return refused({ ...refusals, ...notFound, ...ofOrder }[result.reason])
   },
@@ -64,6 +68,18 @@ export const cancel = formAction({
         ? "The subscription ends with its period."
         : "The subscription already ends with its period, or has ended.",
     )
+  },
+})
+
+export const withdraw = formAction({
+  fields: withdrawalForm,
+  permission: "billing.manage",
+  fresh: true,
+  act: async (form, { viewer }) => {
+    const result = await withdrawRequest(viewer.id, form)
+    revalidatePath("/admin", "layout")
+    if (!result.ok) return refused({ ...refusals, ...notFound, made: requestIsDone }[result.reason])
+    return done<Message>(result.repeated ? `Request withdrawn. ${repeatedForm}` : "Request withdrawn.")
   },
 })
 

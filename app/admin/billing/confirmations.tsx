@@ -1,10 +1,11 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
 import { Untrusted } from "@/components/values/untrusted"
+import type { ProviderAction } from "@/generated/prisma/enums"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { decimal, money } from "@/lib/platform/text/money"
 import type { Order, Subscription } from "../row-actions"
-import { cancel, refund } from "./actions"
+import { cancel, refund, withdraw } from "./actions"
 
 /** `email` is undefined if the viewer may not read accounts. */
 type Owned = { id: string; email: string | undefined }
@@ -85,6 +86,36 @@ export function cancellationOf({ id, email, plan, price, ...subscription }: Canc
       </>
     ),
     submit: "Cancel subscription",
+    kind: "danger",
+  }
+}
+
+export type WithdrawalSubject = Owned & { action: ProviderAction; objectId: string }
+
+export const actionNames: Record<ProviderAction, string> = {
+  cancel_now: "End a subscription",
+  cancel_at_period_end: "End a subscription with its period",
+  forget_customer: "Delete a customer",
+  refund: "Refund",
+}
+
+export function withdrawalOf({ id, email, action, objectId }: WithdrawalSubject): Confirmation {
+  return {
+    title: "Withdraw this request",
+    description: (
+      <>
+        <Named name={`${actionNames[action]}, ${objectId}`} email={email} />: it is not tried again. An attempt that is
+        under way may still succeed. At the provider, do by hand what is still necessary.
+      </>
+    ),
+    action: withdraw,
+    fields: (
+      <>
+        <input type="hidden" name="id" value={id} />
+        <ReasonField />
+      </>
+    ),
+    submit: "Withdraw request",
     kind: "danger",
   }
 }

@@ -450,6 +450,18 @@ export const formCases: Record<string, FormCase> = {
       return { fields, isDone: () => rowMatches("subscriptions", id, "status = 'canceled'") }
     },
   },
+  "admin/billing withdraw": {
+    access: "billing.manage",
+    path: "/admin/billing",
+    prepare: async () => {
+      const [{ id: userId }, id] = [await createUser(), randomUUID()]
+      const request = { provider: "stripe", userId, action: "refund", objectId: `pi_${id}` } as const
+      // Not due, so that no sweeper makes it.
+      await db().providerRequest.create({ data: { id, ...request, tryAt: new Date(Date.now() + 86_400_000) } })
+      const isDone = () => rowMatches("provider_requests", id, "withdrawn_at IS NOT NULL")
+      return { fields: { id, reason: "A reason" }, isDone }
+    },
+  },
   "admin/billing record": {
     access: "billing.manage",
     path: "/admin/billing/purchase",
