@@ -2,16 +2,22 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { demoPayments } from "@/lib/env"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
-import { product } from "@/lib/product"
-import { createOrder, createPlan, createUser } from "@/tests/support/factories"
+import { creditPacks, planCurrencies, product } from "@/lib/product"
+import { setTopUp } from "@/lib/purchases/top-ups"
+import { createOrder, createPlan, createUser, createViewer } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { receiveEmails } from "@/tests/support/received-emails"
 import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
 import { receive } from "./booking"
+import { soldPack, startCheckout } from "./checkouts"
 import type { PaymentProvider } from "./provider"
 import { reconcile } from "./reconcile"
 import { stripeProvider } from "./stripe"
+import { topUpAccounts } from "./top-ups"
 
 // The booking and the adapter together, against the stand-in.
+
+const received = receiveEmails()
 
 let stripe: StripeStandIn
 let provider: PaymentProvider
@@ -67,4 +73,43 @@ test("a pack, a plan, its change and a refund are booked, and a comparison finds
   expect(after.balance).toBeLessThanOrEqual(large.credits + small.credits)
   expect(await reconcile(provider)).toEqual([])
   expect(await findViolations(pool())).toEqual([])
+})
+
+test("automatic top-up charges the saved card once, pauses at a decline with an email, and goes on with another card", async () => {
+  const viewer = await createViewer()
+  const userId = viewer.id
+  const [{ credits: packCredits }] = creditPacks
+  const pack = soldPack(packCredits, planCurrencies[0]) ?? expect.fail()
+  await setTopUp(userId, { below: packCredits, pack: packCredits, currency: pack.currency, maxPerMonth: 2 })
+  const started = await startCheckout(provider, viewer, pack)
+  const session = (started.ok && started.url.split("/").at(-1)) || expect.fail()
+  await stripe.control("pay", { session, method: "works" })
+  await receive(provider, { eventId: null, concerns: [{ kind: "payment", id: session }] })
+
+  const drain = () => pool().query("UPDATE credit_accounts SET balance = 0 WHERE user_id = $1", [userId])
+  const state = async () => {
+    const { balance } = await db().creditAccount.findUniqueOrThrow({ where: { userId } })
+    const { pausedAt } = await db().topUp.findUniqueOrThrow({ where: { userId } })
+    return [Number(balance), pausedAt !== null]
+  }
+  const { id: customer } = await db().providerCustomer.findFirstOrThrow({ where: { userId } })
+  await drain()
+  for (let round = 0; round < 2; round++) await topUpAccounts(provider)
+  expect(await state()).toEqual([packCredits, false])
+
+  await stripe.control("card", { customer, method: "declines" })
+  await drain()
+  await topUpAccounts(provider)
+  expect(await state()).toEqual([0, true])
+  expect(received.emails.filter((text) => text.includes(`\nTo: ${viewer.email}\r\n`))).toHaveLength(1)
+
+  await stripe.control("card", { customer, method: "works" })
+  await db().topUp.update({ where: { userId }, data: { tryAt: new Date(0) } })
+  await topUpAccounts(provider)
+  expect(await state()).toEqual([packCredits, false])
+  // Two were paid: the limit of the month.
+  await drain()
+  await topUpAccounts(provider)
+  expect(await state()).toEqual([0, false])
+  await db().topUp.delete({ where: { userId } })
 })
