@@ -1,7 +1,7 @@
 import type { Order } from "@/generated/prisma/client"
 import { addEntry, ensureCreditAccount, giveBack, takeBack } from "@/lib/credits/book"
 import type { Transaction } from "@/lib/platform/postgres/prisma"
-import { requestFullRefund } from "@/lib/purchases/provider-requests"
+import { requestForgettingOf, requestFullRefund } from "@/lib/purchases/provider-requests"
 import { keptCredits, statusOf, takenOf } from "./facts"
 import { invoiceCredits } from "./invoice-credits"
 import { findAccount, lockAccount, type ProviderObject, uuidOf } from "./objects"
@@ -25,6 +25,8 @@ export async function bookPayment(
     // Of earlier payments, the bookings are erased.
     const isLate = payment.paidAt !== null && payment.paidAt > account.requestedAt
     if (isKept && isLate && isOurs(payment)) await requestFullRefund(transaction, refund)
+    const { customer } = payment
+    if (isLate && customer) await requestForgettingOf(transaction, { ...refund, objectId: customer })
     return { ...object, userId, problem: "erased_account" }
   }
 

@@ -212,8 +212,9 @@ test.each(everyEnd)(
     for (const event of pay()) expect(await receive(provider, event)).toBe(true)
     // Events arrive again before and after the requests are made.
     for (let round = 0; round < 2; round++) {
-      for (const event of pay()) await receive(provider, event)
-      await makeAll(id)
+      const events = pay().flatMap((event) => [event, event, event])
+      await Promise.all(events.map((event) => receive(provider, event)))
+      await Promise.all([makeAll(id), makeAll(id)])
       await makeAll(id)
       expect(await state()).toEqual(settled)
     }
@@ -234,9 +235,14 @@ test("a payment that arrives after the erasure is refunded in full; one from bef
   for (const event of pay(past)) expect(await receive(provider, event)).toBe(true)
   await makeAll(id)
   expect((await state()).kept).not.toContain(0)
-  for (const event of pay(new Date(requestedAt.getTime() + 1))) expect(await receive(provider, event)).toBe(true)
-  await makeAll(id)
-  expect(await state()).toEqual(settled)
+  expect(provider.forgotten).toEqual([])
+  for (let round = 0; round < 2; round++) {
+    for (const event of pay(new Date(requestedAt.getTime() + 1))) expect(await receive(provider, event)).toBe(true)
+    await makeAll(id)
+    expect(await state()).toEqual(settled)
+    // The checkout had made a customer.
+    expect(provider.forgotten).toEqual([`cus_${id}`])
+  }
 })
 
 test("what an account has paid before it was closed or banned is kept", async () => {

@@ -60,6 +60,17 @@ export async function requestForgetting(transaction: Transaction, userId: string
     WHERE user_id = ${userId}::uuid ON CONFLICT DO NOTHING`
 }
 
+/** Of a customer that a late payment of an erased account has made, once. */
+export async function requestForgettingOf(
+  transaction: Transaction,
+  { provider, userId, objectId }: NewRequest,
+): Promise<void> {
+  await transaction.$executeRaw`
+    INSERT INTO provider_requests (id, provider, user_id, action, object_id)
+    VALUES (${idOf(`forget ${provider} ${objectId}`)}::uuid, ${provider}, ${userId}::uuid, 'forget_customer', ${objectId})
+    ON CONFLICT DO NOTHING`
+}
+
 /** Cancellations and refunds of an account that the provider has not made yet. */
 export function waitingRequests(userId: string) {
   return db().providerRequest.findMany({
