@@ -43,7 +43,7 @@ const suites: Suite[] = [
   {
     ...overHttp,
     name: "http",
-    include: ["tests/http/**/*.test.ts", "app/api/v1/contract.test.ts", "app/*/http.test.ts"],
+    include: ["tests/http/**/*.test.ts", "app/api/v1/contract.test.ts", "app/**/http.test.ts"],
     provide: { listener: "lean" },
     setupFiles: ["tests/support/worker.ts", "tests/support/servers-of-file.ts"],
     isolate: false,
