@@ -26,7 +26,7 @@ export async function withdrawRequest(actorId: OwnerId, { id, reason }: Withdraw
       where: { id },
     })
     if (count === 0) return withdrawnAt ? { ok: true, repeated: true } : { ok: false, reason: "made" }
-    const details = { requestId: id, action, ...(amount !== null && { amount }), reason }
+    const details = { action, ...(amount !== null && { amount }), reason }
     const target = { targetType: "user", targetId: userId } as const
     await audit(transaction, { actorId, action: "payment_request.withdrawn", ...target, details })
     return { ok: true, repeated: false }
