@@ -73,7 +73,7 @@ export default async function PaymentsPage({ searchParams }: PageProps<"/admin/b
           <Count value={events.length} />
         </Tile>
       </Tiles>
-      <PanelList title="To check" empty="The provider and our books agree.">
+      <PanelList title="To check" empty={comparison ? "The provider and our books agree." : "Compared once a day."}>
         {differences.map(({ id, url, userId, sentence, updatedAt }) => (
           <PanelRow
             key={id}
