@@ -87,6 +87,13 @@ const suites: Suite[] = [
     globalSetup: "tests/support/setup/replicas.ts",
   },
   {
+    ...overHttp,
+    name: "ha",
+    include: ["tests/ha/**/*.test.ts"],
+    globalSetup: "tests/support/setup/ha.ts",
+    testTimeout: 5 * minute,
+  },
+  {
     ...shared,
     name: "image",
     include: ["tests/image/**/*.test.ts", "app/api/v1/contract.test.ts"],

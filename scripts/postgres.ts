@@ -144,7 +144,7 @@ async function makeSharedDirectory(): Promise<void> {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as the user `postgres`, which is created if it does not exist. */
-async function unprivilegedUser(): Promise<Identity> {
+export async function unprivilegedUser(): Promise<Identity> {
   if (!isRoot()) return {}
   const idOf = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout)
   try {

@@ -117,6 +117,11 @@ const longSuites: readonly Suite[] = [
     run: (context) => vitest(context, "replicas"),
   },
   {
+    name: "ha",
+    title: "Twenty failures of a cluster of three database machines under load",
+    run: (context) => vitest(context, "ha"),
+  },
+  {
     name: "image",
     title: "The image of the Dockerfile, with the contract",
     run: (context) => vitest(context, "image"),
@@ -173,7 +178,7 @@ export async function runTests(given: {
   Reflect.deleteProperty(process.env, "NODE_ENV")
   await provide("redis", "haproxy", "libfaketime", "browser", "curl", "python")
   if (isLong) {
-    await provide("prometheus", "postgresql", "pgbackrest", "jq", "buildah", "mmdebstrap", "bubblewrap", "compose")
+    await provide("prometheus", "postgresql", "pgbackrest", "patroni", "etcd", "jq", "buildah", "mmdebstrap", "bubblewrap", "compose")
   }
   const ended: Ended[] = [
     { title: "Packages and programs", wall: performance.now() - installedSince, cpu: secondsOfEndedChildren() },
@@ -241,7 +246,7 @@ function suitesNamed(part: string): readonly Suite[] {
 /** The project of vitest.config.ts that has the file; Playwright has the browser tests. */
 function projectOf(file: string): string {
   if (file.endsWith(".spec.ts")) return "browser"
-  const [, folder] = /^tests\/(load|alerts|upgrade|restore|image)\//.exec(file) ?? []
+  const [, folder] = /^tests\/(load|alerts|upgrade|restore|ha|image)\//.exec(file) ?? []
   if (folder) return folder
   if (/^tests\/(changed-copy|removal|rename|replace-work|tutorial|upstream)\b/.test(file)) return "changed-copy"
   return file.startsWith("tests/http/") || file === "app/api/v1/contract.test.ts" ? "http*" : "unit*"

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Random } from "@/prisma/random"
-import { exchange } from "@/tests/support/exchange"
+import { type Exchange, exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { longerBody, otherBodies, work } from "@/tests/support/work"
 
@@ -55,19 +55,27 @@ async function createAccount(keys: number, granted: number): Promise<Account> {
   return account
 }
 
-/** @param onViolation called with each response that no client may ever receive */
+/**
+ * @param pauseMs the time between two calls of a client
+ * @param onViolation called with each response that no client may ever receive
+ * @param onResponse called with each response
+ */
 export function createClients({
   random,
   rich,
   poor,
   addresses,
+  pauseMs = 0,
   onViolation,
+  onResponse = () => {},
 }: {
   random: Random
   rich: Accounts
   poor: Accounts
   addresses: [string, ...string[]]
+  pauseMs?: number
   onViolation: (text: string) => void
+  onResponse?: (address: string, response: Exchange) => void
 }) {
   const calls: Call[] = []
   const open = new Set<Call>()
@@ -112,10 +120,11 @@ export function createClients({
       "Content-Type": "application/json",
       "Idempotency-Key": call.idempotencyKey,
     }
-    const url = random.pick(addresses) + work.path
-    const response = await exchange(url, { method: "POST", headers, body }, timeoutMs)
+    const address = random.pick(addresses)
+    const response = await exchange(address + work.path, { method: "POST", headers, body }, timeoutMs)
     count(String(response?.status ?? "lost"))
     if (!response) return undefined
+    onResponse(address, response)
     if (response.body.includes('"key_limit_reached"')) count("key_limit_reached")
     const { "idempotency-replayed": replayed, "retry-after": seconds = 0 } = response.headers
     return {
@@ -175,7 +184,7 @@ export function createClients({
     for (let current = phase(); current !== "end"; current = phase()) {
       const call = takeCall(current)
       if (call) await attempt(call)
-      else await sleep(20)
+      await sleep(call ? pauseMs : 20)
     }
   }
 

@@ -115,8 +115,8 @@ function isAlive({ process: { exitCode, signalCode } }: Child): boolean {
   return exitCode === null && signalCode === null
 }
 
-/** Kills the whole process group: the server and the shell that guards it. */
-async function killGroup({ process: { pid }, exited }: Child): Promise<void> {
+/** Kills the whole process group: the program and the shell that guards it. */
+export async function killGroup({ process: { pid }, exited }: Child): Promise<void> {
   if (pid) process.kill(-pid, "SIGKILL")
   await exited
 }

@@ -21,9 +21,13 @@ export type Fault =
   /** The response to the first request that contains this text is cut off; then the fault is over. */
   | { kind: "cut-once"; to: string }
 
+type Address = { host: string; port: number }
+
 export type FaultyProxy = {
   port: number
   set: (fault: Fault) => Promise<void>
+  /** Leads new connections to another port. */
+  moveTo: (port: number) => void
   /** The number of open connections. */
   count: () => number
   stop: () => Promise<void>
@@ -31,9 +35,14 @@ export type FaultyProxy = {
 
 const slowChunk = { bytes: 4, everyMs: 100 }
 
-/** Starts a local proxy between an application and a dependency, which can inject faults into its connections. */
-export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
-  const port = await freePort()
+/**
+ * Starts a local proxy between an application and a dependency, which can inject faults into its connections.
+ * @param target its port on 127.0.0.1, or another address of this machine
+ * @param at a free port if omitted
+ */
+export async function startFaultyProxy(target: number | Address, at?: Address): Promise<FaultyProxy> {
+  const destination = typeof target === "number" ? { host: "127.0.0.1", port: target } : { ...target }
+  const { host, port } = at ?? { host: "127.0.0.1", port: await freePort() }
   const pairs = new Map<Socket, { stale: boolean; cut: boolean }>()
   let fault: Fault = { kind: "none" }
 
@@ -42,7 +51,7 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
     if (fault.kind === "reset") return near.resetAndDestroy()
     const pair = { stale: fault.kind === "half-open", cut: false }
     pairs.set(near, pair)
-    const far = connect({ port: target, host: "127.0.0.1", noDelay: true })
+    const far = connect({ ...destination, noDelay: true })
     far.on("error", () => near.resetAndDestroy())
     near.on("close", () => {
       pairs.delete(near)
@@ -70,7 +79,7 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
   }
 
   function listen(): Promise<unknown> {
-    server.listen(port, "127.0.0.1")
+    server.listen(port, host)
     return once(server, "listening")
   }
 
@@ -86,6 +95,9 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
   return {
     port,
     set,
+    moveTo(port) {
+      destination.port = port
+    },
     count: () => pairs.size,
     async stop() {
       await set({ kind: "refused" })

@@ -31,6 +31,8 @@ const programs = {
   // Debian makes a cluster "main" of it, which is not started: see below.
   postgresql: { find: findDebianPostgres, packages: ["postgresql"] },
   pgbackrest: { find: () => onPath("pgbackrest"), packages: ["pgbackrest"] },
+  patroni: { find: () => onPath("patroni"), packages: ["patroni"] },
+  etcd: { find: () => onPath("etcd"), packages: ["etcd-server"] },
   jq: { find: () => onPath("jq"), packages: ["jq"] },
   libfaketime: { find: findFaketime, packages: ["libfaketime"] },
   browser: {

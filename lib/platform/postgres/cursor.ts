@@ -1,6 +1,7 @@
 import { Client } from "pg"
 import { env } from "@/lib/env"
 import { getTypeParser, type Statement } from "./page"
+import { PrimaryClient } from "./primary"
 import { withSettings } from "./settings"
 import { mayMove, standbyInUse, untilLost } from "./standbys"
 
@@ -103,7 +104,8 @@ export async function openSnapshot(
   maxMs: number,
   url = env().DATABASE_URL,
 ): Promise<Snapshot | undefined> {
-  const client = new Client({
+  const Kind = url === env().DATABASE_URL ? PrimaryClient : Client
+  const client = new Kind({
     connectionString: withSettings(url),
     application_name: cursorApplication,
     connectionTimeoutMillis: connectMs,

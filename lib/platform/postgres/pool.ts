@@ -1,8 +1,9 @@
-import { Pool, type PoolClient } from "pg"
+import { Pool, type PoolClient, type PoolConfig } from "pg"
 import { env } from "@/lib/env"
 import { metrics } from "@/lib/platform/telemetry/metrics"
 import { singleton } from "@/lib/singleton"
 import { enterConnectionQueue } from "./load-shedding"
+import { PrimaryClient } from "./primary"
 import { withSettings } from "./settings"
 import { waits } from "./waits"
 
@@ -48,6 +49,10 @@ export function survivingLosses<Created extends Pool>(created: Created): Created
 type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void
 
 class MonitoredPool extends Pool {
+  constructor(config: PoolConfig) {
+    super({ ...config, Client: PrimaryClient })
+  }
+
   override connect(): Promise<PoolClient>
   override connect(callback: Connected): void
   override connect(callback?: Connected): Promise<PoolClient> | undefined {
