@@ -92,6 +92,8 @@ const suites: Suite[] = [
     include: ["tests/ha/**/*.test.ts"],
     globalSetup: "tests/support/setup/ha.ts",
     testTimeout: 5 * minute,
+    // The failures meet one cluster, one after the other.
+    bail: 1,
   },
   {
     ...shared,

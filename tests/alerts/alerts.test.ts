@@ -85,7 +85,7 @@ function start(given: Record<string, string>): Promise<TestServer> {
 async function watch({ address }: TestServer): Promise<RunningPrometheus> {
   // Next loads a route on the first request, which takes longer than the timeout of a scrape.
   await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
-  return startPrometheus(address, product.slug, METRICS_TOKEN, rules)
+  return startPrometheus([new URL(address).host], product.slug, METRICS_TOKEN, rules)
 }
 
 async function newKey(): Promise<string> {
@@ -365,8 +365,8 @@ test("SweeperMissing fires when no process runs the sweeper", async () => {
 })
 
 test("TargetDown fires when nothing listens, and when no target has the product's job", async () => {
-  const address = `http://127.0.0.1:${await freePort()}`
-  const jobs = [product.slug, "other"].map((job) => startPrometheus(address, job, METRICS_TOKEN, rules))
+  const target = `127.0.0.1:${await freePort()}`
+  const jobs = [product.slug, "other"].map((job) => startPrometheus([target], job, METRICS_TOKEN, rules))
   for (const watching of await Promise.all(jobs)) {
     await expect.poll(() => watching.firing(), { timeout: 60_000 }).toContain("TargetDown")
     await watching.stop()

@@ -42,14 +42,18 @@ export type Cluster = {
   members: () => Promise<Member[]>
   /** Waits until there is a primary, a synchronous standby, and a third machine that follows. @returns the primary */
   healthy: () => Promise<MachineName>
-  /** Waits until another machine is the primary. */
+  /** Waits until another machine is the primary, and accepts writes. */
   failedOver: (from: MachineName) => Promise<MachineName>
   synchronousStandby: () => Promise<MachineName>
   etcdLeader: () => Promise<MachineName>
   hostOf: (name: MachineName) => string
+  /** For Prometheus: Patroni and etcd of each machine. */
+  targets: readonly string[]
   killPostgres: (name: MachineName) => Promise<void>
   killPatroni: (name: MachineName) => Promise<void>
-  startPatroni: (name: MachineName) => void
+  startPatroni: (name: MachineName) => Promise<void>
+  /** Patroni and PostgreSQL, which do not start again. */
+  killDatabase: (name: MachineName) => Promise<void>
   /** All programs of the machine, which do not start again. */
   killMachine: (name: MachineName) => Promise<void>
   startMachine: (name: MachineName) => Promise<void>
@@ -165,7 +169,7 @@ export async function startCluster(): Promise<Cluster> {
   async function startHaproxy(index: number): Promise<string> {
     const host = `${direct}.${21 + index}`
     const file = join(directory, `haproxy-${index}.cfg`)
-    await writeFile(file, (await here("haproxy.cfg", `${network}.${ofServers}`)).replace("127.0.0.1", host))
+    await writeFile(file, (await here("haproxy.cfg", `${network}.${ofServers}`)).replaceAll("127.0.0.1", host))
     const start = () =>
       startChild(findHaproxy() ?? "haproxy", ["-W", "-f", file], { signal: "TERM", cwd: directory, env: process.env })
     haproxies.push(supervise(start))
@@ -176,6 +180,7 @@ export async function startCluster(): Promise<Cluster> {
     superuserPassword: password,
     members,
     output,
+    targets: machines.flatMap(({ host }) => [`${host}:${ports.patroni}`, `${host}:${ports.etcd}`]),
     hostOf: (name: MachineName) => machineOf(name).host,
     healthy: () =>
       until(async () => {
@@ -190,8 +195,11 @@ export async function startCluster(): Promise<Cluster> {
       }, "a primary, a synchronous standby and a third machine"),
     failedOver: (from: MachineName) =>
       until(async () => {
-        const leader = (await members()).find(({ role, state }) => role === "leader" && state === "running")
-        return leader && leader.name !== from && leader.name
+        for (const { name, host } of machines) {
+          // /primary and /cluster name a machine once it has the lease, before its recovery ends.
+          const response = name !== from && (await ask(`http://${host}:${ports.patroni}/patroni`))
+          if (response && /^(master|primary)$/.test((await response.json()).role)) return name
+        }
       }, `another primary than ${from}`),
     synchronousStandby: () =>
       until(
@@ -216,12 +224,14 @@ export async function startCluster(): Promise<Cluster> {
     },
     startPatroni: (name: MachineName) => startPatroni(machineOf(name)),
     async killMachine(name: MachineName) {
+      await Promise.all([machineOf(name).etcd?.stop(), cluster.killDatabase(name)])
+    },
+    async killDatabase(name: MachineName) {
       const machine = machineOf(name)
       const postmaster = await postmasterOf(machine)
       const backends = await childrenOf(postmaster)
       await Promise.all([
         machine.patroni && killGroup(machine.patroni),
-        machine.etcd?.stop(),
         ...[postmaster, ...backends].map(async (pid) => kill(pid)),
       ])
     },

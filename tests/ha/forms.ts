@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Pool } from "pg"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import type { Random } from "@/prisma/random"
 import { reportViolation } from "@/tests/load/chaos-checks"
 import type { Accounts } from "@/tests/load/chaos-clients"
@@ -44,7 +45,11 @@ export async function createPeople(random: Random, accounts: Accounts, addresses
     // A new session has a fresh proof of identity.
     const staff = { cookie: await sessionOf(owner) }
     // Idempotent, so it is repeated until it is acknowledged.
-    while (!(await submit("admin/users/[id] grant", `/admin/users/${account.id}`, fields, staff))) await sleep(200)
+    const since = performance.now()
+    while (!(await submit("admin/users/[id] grant", `/admin/users/${account.id}`, fields, staff))) {
+      if (performance.now() - since > 60_000) throw new Error("A grant is not acknowledged.")
+      await sleep(200)
+    }
     account.granted += amount
     grants++
   }
@@ -89,7 +94,9 @@ export async function createPeople(random: Random, accounts: Accounts, addresses
         acts.map(async (act) => {
           while (goesOn()) {
             // The test's own connection is lost as well.
-            await act().catch(() => {})
+            await act().catch((error: unknown) => {
+              if (!isDatabaseUnavailable(error)) reportViolation(String(error))
+            })
             await sleep(100)
           }
         }),

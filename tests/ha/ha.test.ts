@@ -1,16 +1,20 @@
 import { randomBytes, randomInt } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { sweep } from "@/lib/credits/ledger"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
-import { migrate } from "@/scripts/migrate"
 import { Random } from "@/prisma/random"
+import { migrate } from "@/scripts/migrate"
+import { root } from "@/scripts/root"
 import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "@/tests/load/chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients } from "@/tests/load/chaos-clients"
 import { prepareServer, type Server } from "@/tests/load/chaos-servers"
 import type { Exchange } from "@/tests/support/exchange"
 import { useDatabase } from "@/tests/support/owner"
+import { startPrometheus } from "@/tests/support/prometheus"
 import { type Cluster, type MachineName, startCluster } from "./cluster"
 import { createPeople, type People } from "./forms"
 
@@ -42,15 +46,16 @@ beforeAll(async () => {
   const urlOf = (host: string, user: string, password: string, database = "product") =>
     `postgresql://${user}:${password}@${host}:5432/${database}`
   const [host] = cluster.hosts
-  const superuser = new pg.Client(urlOf(host, "postgres", cluster.superuserPassword, "postgres"))
+  const primary = cluster.hostOf(await cluster.healthy())
+  const superuser = new pg.Client(urlOf(primary, "postgres", cluster.superuserPassword, "postgres"))
   await superuser.connect()
   await superuser.query("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'owner'")
   await superuser.query("CREATE DATABASE product OWNER owner")
   await superuser.end()
-  const ownerUrl = urlOf(host, "owner", "owner")
-  await migrate(ownerUrl, urlOf(host, "runtime", "runtime"))
+  await migrate(urlOf(primary, "owner", "owner"), urlOf(primary, "runtime", "runtime"))
 
   const AUTH_SECRET = randomBytes(32).toString("hex")
+  const ownerUrl = urlOf(host, "owner", "owner")
   useDatabase({ url: urlOf(host, "runtime", "runtime"), ownerUrl })
   Object.assign(process.env, { AUTH_SECRET, BASE_URL: "http://localhost" })
   observer = new pg.Pool({ connectionString: ownerUrl, max: 4 })
@@ -132,7 +137,7 @@ const patroni: Failure = {
     await cluster.killPatroni(primary)
     await cluster.failedOver(primary)
     await expectNothingAcknowledged(primary)
-    cluster.startPatroni(primary)
+    await cluster.startPatroni(primary)
   },
 }
 
@@ -249,9 +254,9 @@ async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
   }
 }
 
-test.each(twenty.map((failure, index) => ({ ...failure, index: index + 1 })))(
-  "$index. $name: nothing acknowledged is lost, and the service returns without a restart",
-  async ({ name, maxMs, act }) => {
+test.each(twenty.map((failure, index) => [index + 1, failure.name, failure] as const))(
+  "%i. %s: nothing acknowledged is lost, and the service returns without a restart",
+  async (_number, name, { maxMs, act }) => {
     const primary = await cluster.healthy()
     let goesOn = true
     const calling = clients.run(clientCount, () => (goesOn ? "call" : "end"))
@@ -285,6 +290,32 @@ test.each(twenty.map((failure, index) => ({ ...failure, index: index + 1 })))(
     expect([...missing, ...violations]).toEqual([])
   },
 )
+
+test("the alerts fire when machines and the synchronous standby are missing, and then the primary serves alone", async () => {
+  const primary = await cluster.healthy()
+  const rules = (await readFile(join(root, "ops/ha/alerts.yaml"), "utf8")).replaceAll("for: 1m", "for: 3s")
+  const prometheus = await startPrometheus(cluster.targets, "database", "", rules)
+  try {
+    await expect.poll(() => prometheus.count("patroni_sync_standby == 1")).toBe(1)
+    await expect.poll(() => prometheus.count('up{job="database"} == 1')).toBe(6)
+    expect(await prometheus.firing()).toEqual([])
+    const standbys = (await cluster.members()).map(({ name }) => name).filter((name) => name !== primary)
+    // Not etcd: without two of its three members there is no primary either.
+    for (const name of standbys) await cluster.killDatabase(name)
+    await expect
+      .poll(async () => [...new Set(await prometheus.firing())].sort(), { timeout: 60_000 })
+      .toEqual(["DatabaseMachineDown", "NoSynchronousStandby"])
+    const since = performance.now()
+    await clients.run(clientCount, () => (performance.now() - since < 1_000 ? "call" : "end"))
+    await finishCalls()
+    await awaitAcknowledged(1, since)
+    for (const name of standbys) await cluster.startPatroni(name)
+    await cluster.healthy()
+    await expect.poll(() => prometheus.firing(), { timeout: 60_000 }).toEqual([])
+  } finally {
+    await prometheus.stop()
+  }
+})
 
 test("the API reports the balance of each account: its grants, without the costs of its calls", async () => {
   for (const account of accounts) {

@@ -33,6 +33,7 @@ import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type RunningRedis, startRedis } from "@/tests/support/redis"
 import { isLong, listeners, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { startStandby } from "@/tests/support/standby"
 import { longerBody, storesResult, work } from "@/tests/support/work"
 
 // How the server that `npm start` runs responds while PostgreSQL or Redis fails, and how it recovers.
@@ -264,6 +265,37 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     expect(recovery.ms).toBeLessThan(3_000 + busyMs)
     await settleAll(server, owner)
     figures.push(`PostgreSQL silent for 7 s: 200 after ${recovery.ms} ms and ${recovery.failures} more 503`)
+  })
+
+  test.sequential("the address of PostgreSQL moves to a standby: 503 until its promotion, then 200 within a second, and a retry gets the stored response", async () => {
+    const owner = await customer()
+    const standby = await startStandby(database.ownerUrl, ["max_connections=80"])
+    const promoted = new pg.Pool({ connectionString: standby.url })
+    promoted.on("error", () => {})
+    try {
+      const call = newCall(owner)
+      const before = await send(server, owner, call)
+      expect(before).toMatchObject({ status: 200 })
+      await standby.catchUp()
+      await proxy.set({ kind: "refused" })
+      proxy.moveTo(standby.port)
+      await proxy.set({ kind: "none" })
+      // The answers of a standby may be old.
+      for (const response of await fourOfEach(server, owner)) expectUnavailable(response)
+      await standby.query("SELECT pg_promote()")
+      const recovery = await recovered(server, owner.secret)
+      expect(recovery.ms).toBeLessThan(1_000 + busyMs)
+      const replayed = { status: 200, body: before?.body, headers: { "idempotency-replayed": "true" } }
+      expect(await send(server, owner, call)).toMatchObject(replayed)
+      for (const call of owner.calls) expect(await send(server, owner, call)).toMatchObject({ status: 200 })
+      expect(await checkCharges(promoted, owner.calls, [owner.id])).toEqual([])
+      expect(await findViolations(promoted, [owner.id])).toEqual([])
+      figures.push(`PostgreSQL moved to a standby: 200 after ${recovery.ms} ms and ${recovery.failures} more 503`)
+    } finally {
+      proxy.moveTo(portOf(database.url))
+      await promoted.end()
+      await standby.stop()
+    }
   })
 
   test.sequential("PostgreSQL is slow but within the statement timeout: every response is correct and takes less than 3 s, and a settlement with a result 3 s more", async () => {

@@ -16,14 +16,14 @@ export type RunningPrometheus = {
   stop: () => Promise<void>
 }
 
-/** Starts a Prometheus that scrapes a server, and evaluates the rules, every second. */
-export async function startPrometheus(target: string, job: string, token: string, rules: string) {
+/** Starts a Prometheus that scrapes the targets, and evaluates the rules, every second. */
+export async function startPrometheus(targets: readonly string[], job: string, token: string, rules: string) {
   const directory = await mkdtemp(join(tmpdir(), "prometheus-"))
   const configuration = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     rule_files: ["alerts.yaml"],
     scrape_configs: [
-      { job_name: job, authorization: { credentials: token }, static_configs: [{ targets: [new URL(target).host] }] },
+      { job_name: job, authorization: { credentials: token }, static_configs: [{ targets }] },
     ],
   }
   await writeFile(join(directory, "alerts.yaml"), rules)

@@ -27,9 +27,9 @@ export type Dashboard = {
   templating: { list: { name: string; query: string | { query: string } }[] }
 }
 
-/** The alerting rules of a copy of the sources. */
-export async function readAlerts(directory: string): Promise<Alert[]> {
-  const { groups } = load(await readFile(join(directory, "ops/alerts.yaml"), "utf8")) as {
+/** The alerting rules of a copy of the sources: about the product, or about the database. */
+export async function readAlerts(directory: string, file = "ops/alerts.yaml"): Promise<Alert[]> {
+  const { groups } = load(await readFile(join(directory, file), "utf8")) as {
     groups: { rules: Alert[] }[]
   }
   return groups.flatMap(({ rules }) => rules)
