@@ -21,6 +21,7 @@ type Service = {
   ports?: string[]
   read_only?: boolean
   stop_grace_period?: string
+  networks?: { machines?: { ipv4_address: string } }
 }
 
 const run = promisify(execFile)
@@ -122,4 +123,32 @@ test("no secret has a default: one command writes them, once, to a file that onl
   await rm(directory, { recursive: true })
   const secrets = [...compose.matchAll(/\w*(?:PASSWORD|SECRET)\w*: (.*)/g)].map(([, value]) => value)
   for (const value of secrets) expect(value).toMatch(/^\$\{\w+:(\?|-\}$)/)
+})
+
+test("the trial of the cluster uses the files of ops/ha with their addresses, and variables that the product accepts", async () => {
+  const read = (file: string) => readFile(join(root, "ops/ha", file), "utf8")
+  const { services } = load(await read("compose.yaml"), { schema: YAML11_SCHEMA }) as {
+    services: Record<string, Service>
+  }
+  const used = await Promise.all(["etcd.env", "patroni.env", "haproxy.cfg"].map(read))
+  for (const text of used) expect(new Set(text.match(/10\.0\.0\.1[1-3]/g)).size).toBe(3)
+  for (const [name, number] of [
+    ["db1", 11],
+    ["db2", 12],
+    ["db3", 13],
+  ] as const) {
+    const ADDRESS = `10.0.0.${number}`
+    expect(services[name]).toMatchObject({
+      environment: { NAME: name, ADDRESS },
+      networks: { machines: { ipv4_address: ADDRESS } },
+    })
+    expect(used[0]).toContain(`${name}=http://${ADDRESS}:2380`)
+  }
+  const { environment = {} } = services.server1 ?? {}
+  const given = { AUTH_SECRET: "s".repeat(64), RUNTIME_PASSWORD: "r" }
+  const variables = Object.entries(environment).map(([name, value]) => [name, resolved(value, given)])
+  expect(parseEnv({ ...Object.fromEntries(variables), NODE_ENV: "production" })).toMatchObject({
+    NODE_ENV: "production",
+  })
+  expect(JSON.stringify(services.server1)).not.toContain("OWNER_PASSWORD")
 })

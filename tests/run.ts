@@ -178,7 +178,18 @@ export async function runTests(given: {
   Reflect.deleteProperty(process.env, "NODE_ENV")
   await provide("redis", "haproxy", "libfaketime", "browser", "curl", "python")
   if (isLong) {
-    await provide("prometheus", "postgresql", "pgbackrest", "patroni", "etcd", "jq", "buildah", "mmdebstrap", "bubblewrap", "compose")
+    await provide(
+      "prometheus",
+      "postgresql",
+      "pgbackrest",
+      "patroni",
+      "etcd",
+      "jq",
+      "buildah",
+      "mmdebstrap",
+      "bubblewrap",
+      "compose",
+    )
   }
   const ended: Ended[] = [
     { title: "Packages and programs", wall: performance.now() - installedSince, cpu: secondsOfEndedChildren() },

@@ -12,6 +12,8 @@ set -a
 . /tmp/patroni.env
 set +a
 etcd &
+# Patroni ends while etcd has no majority.
+until curl --silent http://127.0.0.1:2379/version | grep -q '"etcdcluster":"3'; do sleep 0.5; done
 patroni patroni.yaml &
 # Patroni stops PostgreSQL.
 trap 'kill $(jobs -p)' TERM INT

@@ -21,7 +21,7 @@ export type MachineName = (typeof names)[number]
 
 const ports = { postgres: 5432, patroni: 8008, etcd: 2379 }
 
-/** A program that is started again when it ends, as by systemd. */
+/** A program that is started again when it ends, as by systemd, until it is stopped. Both kill it. */
 type Supervised = { kill: () => Promise<void>; stop: () => Promise<void>; output: () => string }
 
 type Machine = {
@@ -29,7 +29,7 @@ type Machine = {
   /** Where its programs listen. */
   host: string
   etcd?: Supervised
-  patroni?: Child
+  patroni?: Supervised
   directory: string
 }
 
@@ -50,6 +50,7 @@ export type Cluster = {
   /** For Prometheus: Patroni and etcd of each machine. */
   targets: readonly string[]
   killPostgres: (name: MachineName) => Promise<void>
+  /** It does not start again. */
   killPatroni: (name: MachineName) => Promise<void>
   startPatroni: (name: MachineName) => Promise<void>
   /** Patroni and PostgreSQL, which do not start again. */
@@ -114,7 +115,9 @@ export async function startCluster(): Promise<Cluster> {
 
   async function startEtcd(machine: Machine): Promise<void> {
     const env = variablesIn(await here("etcd.env", direct, machine))
-    machine.etcd = supervise(() => startChild("etcd", [], { signal: "TERM", cwd: "/", env: { ...process.env, ...env }, ...user }))
+    machine.etcd = supervise(() =>
+      startChild("etcd", [], { signal: "TERM", cwd: "/", env: { ...process.env, ...env }, ...user }),
+    )
   }
 
   const configuration = join(directory, "patroni.yaml")
@@ -122,13 +125,8 @@ export async function startCluster(): Promise<Cluster> {
   async function startPatroni(machine: Machine): Promise<void> {
     const advertised = `${network}.${ofDatabases}`
     const env = variablesIn(await here("patroni.env", `${network}.${numberOf(machine)}`, machine, advertised))
-    machine.patroni = startChild("patroni", [configuration], {
-      signal: "TERM",
-      cwd: "/",
-      env: { ...process.env, ...env, LC_ALL: "C.UTF-8" },
-      ...user,
-    })
-    outputs.push(collect(machine.patroni))
+    const started = { signal: "TERM", cwd: "/", env: { ...process.env, ...env, LC_ALL: "C.UTF-8" }, ...user } as const
+    machine.patroni = supervise(() => startChild("patroni", [configuration], started))
   }
 
   function numberOf({ host }: Machine): number {
@@ -160,9 +158,8 @@ export async function startCluster(): Promise<Cluster> {
     }
   }
 
-  const outputs: (() => string)[] = []
   function output(): string {
-    return outputs.map((read) => read().slice(-6_000)).join("\n----\n")
+    return machines.map(({ name, patroni }) => `${name}:\n${patroni?.output().slice(-6_000)}`).join("\n")
   }
 
   const haproxies: Supervised[] = []
@@ -202,14 +199,14 @@ export async function startCluster(): Promise<Cluster> {
         }
       }, `another primary than ${from}`),
     synchronousStandby: () =>
-      until(
-        async () => (await members()).find(({ role }) => role === "sync_standby")?.name,
-        "a synchronous standby",
-      ),
+      until(async () => (await members()).find(({ role }) => role === "sync_standby")?.name, "a synchronous standby"),
     etcdLeader: () =>
       until(async () => {
         for (const { name, host } of machines) {
-          const response = await ask(`http://${host}:${ports.etcd}/v3/maintenance/status`, { method: "POST", body: "{}" })
+          const response = await ask(`http://${host}:${ports.etcd}/v3/maintenance/status`, {
+            method: "POST",
+            body: "{}",
+          })
           const { leader, header } = response?.ok ? await response.json() : {}
           if (leader && leader === header.member_id) return name
         }
@@ -218,21 +215,18 @@ export async function startCluster(): Promise<Cluster> {
       const pid = await postmasterOf(machineOf(name))
       process.kill(pid, "SIGKILL")
     },
-    async killPatroni(name: MachineName) {
-      const { patroni } = machineOf(name)
-      if (patroni) await killGroup(patroni)
-    },
+    killPatroni: async (name: MachineName) => machineOf(name).patroni?.stop(),
     startPatroni: (name: MachineName) => startPatroni(machineOf(name)),
     async killMachine(name: MachineName) {
       await Promise.all([machineOf(name).etcd?.stop(), cluster.killDatabase(name)])
     },
     async killDatabase(name: MachineName) {
       const machine = machineOf(name)
-      const postmaster = await postmasterOf(machine)
+      const postmaster = await postmasterOf(machine).catch(() => 0)
       const backends = await childrenOf(postmaster)
       await Promise.all([
-        machine.patroni && killGroup(machine.patroni),
-        ...[postmaster, ...backends].map(async (pid) => kill(pid)),
+        machine.patroni?.stop(),
+        ...[postmaster, ...backends].filter((pid) => pid > 0).map(async (pid) => kill(pid)),
       ])
     },
     async startMachine(name: MachineName) {
@@ -271,10 +265,7 @@ export async function startCluster(): Promise<Cluster> {
     },
     async stop() {
       await Promise.all(haproxies.map(({ stop }) => stop()))
-      // PostgreSQL stops with Patroni.
-      await Promise.all(machines.map(({ patroni }) => patroni?.stop()))
-      await Promise.all(machines.map(({ etcd }) => etcd?.stop()))
-      for (const machine of machines) await postmasterOf(machine).then(kill, () => {})
+      await Promise.all(names.map((name) => cluster.killMachine(name)))
       await Promise.all([...proxies.values()].map((proxy) => proxy.stop()))
       await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
@@ -307,6 +298,8 @@ async function ask(url: string, init?: RequestInit): Promise<Response | undefine
   return fetch(url, { ...init, signal: AbortSignal.timeout(3_000) }).catch(() => undefined)
 }
 
+const restartMs = 1_000
+
 function supervise(start: () => Child): Supervised {
   let isStopped = false
   let running: Child
@@ -315,8 +308,7 @@ function supervise(start: () => Child): Supervised {
     running = start()
     output = collect(running)
     void running.exited.then(async () => {
-      // The default of systemd's RestartSec.
-      await sleep(100)
+      await sleep(restartMs)
       if (!isStopped) run()
     })
   }

@@ -76,7 +76,7 @@ export async function createPeople(random: Random, accounts: Accounts, addresses
       }
       if (!(await submit("api-keys revokeUserKey", "/api-keys", { id, reason: "leaked" }, headers))) continue
       revoked.push(key)
-      // On the next request, whichever server gets it.
+      // On the next request, to any server.
       await Promise.all([check(key, 401), check(key, 401)])
     }
     for (let read = 0; read < 4; read++) {
@@ -102,7 +102,7 @@ export async function createPeople(random: Random, accounts: Accounts, addresses
         }),
       )
     },
-    /** What is missing of that which was acknowledged. */
+    /** Acknowledged changes that the database does not have. */
     async missing(database: Pool): Promise<string[]> {
       const { rows: accounts } = await database.query("SELECT email FROM users WHERE email = ANY ($1)", [emails])
       const { rows: keys } = await database.query(

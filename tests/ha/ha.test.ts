@@ -198,12 +198,13 @@ const twenty = [
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const since = performance.now()
   while (!(await condition())) {
-    if (performance.now() - since > 120_000) throw new Error(`Not within two minutes: ${condition}\n${cluster.output()}`)
+    if (performance.now() - since > 120_000)
+      throw new Error(`Not within two minutes: ${condition}\n${cluster.output()}`)
     await sleep(50)
   }
 }
 
-/** A former primary without Patroni accepts statements, but no commit of it is acknowledged. */
+/** An old primary without Patroni accepts statements, but no commit of it is acknowledged. */
 async function expectNothingAcknowledged(former: MachineName): Promise<void> {
   const connection = { host: cluster.hostOf(former), user: "owner", password: "owner", database: "product" }
   const client = new pg.Client({ ...connection, query_timeout: 2_000 })

@@ -280,7 +280,7 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
       await proxy.set({ kind: "refused" })
       proxy.moveTo(standby.port)
       await proxy.set({ kind: "none" })
-      // The answers of a standby may be old.
+      // The data of a standby may be old.
       for (const response of await fourOfEach(server, owner)) expectUnavailable(response)
       await standby.query("SELECT pg_promote()")
       const recovery = await recovered(server, owner.secret)

@@ -22,9 +22,7 @@ export async function startPrometheus(targets: readonly string[], job: string, t
   const configuration = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     rule_files: ["alerts.yaml"],
-    scrape_configs: [
-      { job_name: job, authorization: { credentials: token }, static_configs: [{ targets }] },
-    ],
+    scrape_configs: [{ job_name: job, authorization: { credentials: token }, static_configs: [{ targets }] }],
   }
   await writeFile(join(directory, "alerts.yaml"), rules)
   await writeFile(join(directory, "prometheus.yml"), dump(configuration))

@@ -3,7 +3,7 @@ import { Client, type ClientConfig } from "pg"
 type Connected = (error?: Error) => void
 
 /**
- * Refuses a standby, to which the address of the database may lead for a moment after a failover. Its answers may be
+ * Refuses a standby, to which the address of the database may lead for a moment after a failover. Its data may be
  * old: a revoked key would still be valid there. PostgreSQL names its kind when a connection starts; `pg` has no
  * `target_session_attrs`.
  */
