@@ -553,6 +553,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       currency: [own, gone],
       max_per_month: [own, gone],
       paused_at: [own, gone],
+      is_returned: [own, gone],
       paused_card: [own, gone],
       try_at: [internal, gone],
       created_at: [own, gone],

@@ -2,6 +2,7 @@ import type { Order } from "@/generated/prisma/client"
 import { addEntry, ensureCreditAccount, giveBack, takeBack } from "@/lib/credits/book"
 import type { Transaction } from "@/lib/platform/postgres/prisma"
 import { requestForgettingOf, requestFullRefund } from "@/lib/purchases/provider-requests"
+import { pauseTopUp } from "@/lib/purchases/top-ups"
 import { keptCredits, statusOf, takenOf } from "./facts"
 import { invoiceCredits } from "./invoice-credits"
 import { findAccount, lockAccount, type ProviderObject, uuidOf } from "./objects"
@@ -133,7 +134,9 @@ async function updateOrder(transaction: Transaction, order: Order, payment: Paym
   const refundedAmount = payment.paidAt ? takenOf(payment) : 0
   if (status === order.status && refundedAmount === order.refundedAmount) return
   const isRefunded = refundedAmount > 0
-  const refundedAt = refundedAmount > order.refundedAmount ? new Date() : isRefunded ? order.refundedAt : null
+  const isMore = refundedAmount > order.refundedAmount
+  if (isMore) await pauseTopUp(transaction, order.userId)
+  const refundedAt = isMore ? new Date() : isRefunded ? order.refundedAt : null
   await transaction.order.update({
     where: { id: order.id },
     data: { status, refundedAmount, refundedAt, paidAt: order.paidAt ?? payment.paidAt },

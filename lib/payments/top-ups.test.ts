@@ -91,6 +91,40 @@ test("a decline pauses it with an email, until the card changes", async () => {
   expect(await balance()).toBe(99 + pack)
 })
 
+test.each([
+  ["refunded in part", (id: string) => provider.return(id, 100)],
+  ["disputed", (id: string) => provider.dispute(id)],
+] as const)(
+  "once a purchase was %s, it buys nothing until it is turned on again, even with another card",
+  async (_how, take) => {
+    const { id, orders, settings } = await customer()
+    await topUpAccounts(provider)
+    const [payment] = provider.payments.keys()
+    await receive(provider, take(payment ?? ""))
+    provider.cards.set(`cus_${id}`, "pm_2")
+    await drain(id)
+    await db().topUp.update({ where: { userId: id }, data: { tryAt: new Date(0) } })
+    for (let time = 0; time < 2; time++) await topUpAccounts(provider)
+    expect(await orders()).toHaveLength(1)
+    expect(await settings()).toMatchObject({ pausedAt: expect.any(Date), isReturned: true })
+    await setTopUp(id, { below: 100, pack, currency, maxPerMonth: 3 })
+    await topUpAccounts(provider)
+    expect(await orders()).toHaveLength(2)
+  },
+)
+
+test("a purchase that waited for the provider is not made once an earlier one was disputed", async () => {
+  const { id, orders } = await customer()
+  await topUpAccounts(provider)
+  await drain(id)
+  provider.failure = new ProviderUnavailable("503")
+  await topUpAccounts(provider)
+  provider.failure = undefined
+  await receive(provider, provider.dispute(`pi_${(await orders())[0]?.id}`))
+  await topUpAccounts(provider)
+  expect(await orders()).toMatchObject([{ status: "refunded" }, { status: "failed" }])
+})
+
 test("turned on again, it continues with the same card", async () => {
   const { id, balance } = await customer()
   provider.declines = true

@@ -66,12 +66,13 @@ function findUnpaid(): Promise<Unpaid[]> {
   return db().$queryRaw`
     SELECT o.id, o.user_id AS "userId", o.amount, o.currency, o.credits, o.description, o.created_at AS "createdAt",
       o.status = 'pending' AS "isPending",
-      users.status = 'active' AND EXISTS (SELECT FROM top_ups t WHERE t.user_id = users.id) AS "isWanted"
+      users.status = 'active' AND EXISTS (
+        SELECT FROM top_ups t WHERE t.user_id = users.id AND NOT is_returned) AS "isWanted"
     FROM checkouts c JOIN orders o USING (id) JOIN users ON users.id = o.user_id
     WHERE c.ended_at IS NULL AND is_automatic ORDER BY c.created_at LIMIT 100`
 }
 
-/** `isWanted` is false once the account has turned it off, or was banned or closed, while the provider was away. */
+/** `isWanted` is false once the account has turned it off, got money back, or was banned or closed, while the provider was away. */
 type Unpaid = Order & { isPending: boolean; isWanted: boolean }
 
 /** A refused purchase of one account must not stop the others. It is tried again until it is too old. */
@@ -125,12 +126,12 @@ async function resumeWithOtherCards(provider: PaymentProvider): Promise<void> {
   const paused = await db().$queryRaw<Pick<TopUp, "userId" | "pausedCard">[]>`
     UPDATE top_ups SET try_at = now() + interval '1 hour' WHERE user_id IN (
       SELECT user_id FROM top_ups t JOIN credit_accounts USING (user_id)
-      WHERE paused_at IS NOT NULL AND try_at <= now() AND balance < below LIMIT 100 FOR UPDATE OF t SKIP LOCKED)
+      WHERE paused_at IS NOT NULL AND NOT is_returned AND try_at <= now() AND balance < below LIMIT 100 FOR UPDATE OF t SKIP LOCKED)
     RETURNING user_id AS "userId", paused_card AS "pausedCard"`
   for (const { userId, pausedCard } of paused) {
     const customer = await customerOf(provider.name, userId)
     const card = customer && (await provider.card(customer))
     if (card && card !== pausedCard)
-      await db().topUp.update({ where: { userId }, data: { pausedAt: null, pausedCard: null } })
+      await db().topUp.updateMany({ where: { userId, isReturned: false }, data: { pausedAt: null, pausedCard: null } })
   }
 }

@@ -2,7 +2,7 @@ import { z } from "zod"
 import type { TopUp } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit/entries"
 import type { OwnerId } from "@/lib/authority/owner"
-import { db } from "@/lib/platform/postgres/prisma"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { creditPacks, planCurrencies } from "@/lib/product"
 
 // Settings of automatic purchases. The module with the provider makes them: lib/payments/top-ups.ts.
@@ -38,13 +38,18 @@ export function topUpOf(userId: OwnerId): Promise<TopUp | null> {
 /** Turns it on, also after a pause. */
 export async function setTopUp(userId: OwnerId, form: z.output<typeof topUpForm>): Promise<void> {
   await db().$transaction(async (transaction) => {
-    const settings = { ...form, pausedAt: null, pausedCard: null, tryAt: new Date() }
+    const settings = { ...form, pausedAt: null, isReturned: false, pausedCard: null, tryAt: new Date() }
     await transaction.topUp.upsert({ where: { userId }, create: { userId, ...settings }, update: settings })
     await audit(transaction, {
       ...{ actorId: userId, action: "user.top_up_changed", targetType: "user", targetId: userId },
       details: { ...form },
     })
   })
+}
+
+/** Money of the account goes back: credits that are taken for it are not bought again by themselves, nor a disputed card charged. */
+export async function pauseTopUp(transaction: Transaction, userId: string): Promise<void> {
+  await transaction.topUp.updateMany({ where: { userId }, data: { pausedAt: new Date(), isReturned: true } })
 }
 
 export async function stopTopUp(userId: OwnerId): Promise<void> {

@@ -11,6 +11,7 @@ import { SupportLink } from "@/components/page/support-link"
 import { Button } from "@/components/ui/button"
 import { Notice } from "@/components/ui/notice"
 import { Tile, Tiles } from "@/components/ui/tile"
+import type { TopUp } from "@/generated/prisma/client"
 import { inCredits } from "@/lib/credits/words"
 import { paymentProvider } from "@/lib/payments/configured"
 import { bookReturn } from "@/lib/payments/returned"
@@ -149,10 +150,7 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
             >
               {topUp?.pausedAt && (
                 <Notice tone="warn">
-                  Paused since {plainDate(topUp.pausedAt)}:{" "}
-                  {topUp.pausedCard
-                    ? "a payment was declined. It continues once your card changes, or when you save it again."
-                    : "no card is saved. It continues after your next purchase, which saves your card."}
+                  Paused since {plainDate(topUp.pausedAt)}: {pauseOf(topUp)}
                 </Notice>
               )}
               {topUp && !topUp.pausedAt && <p>Automatic top-up is on.</p>}
@@ -178,6 +176,13 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
       )}
     </PageFrame>
   )
+}
+
+function pauseOf({ isReturned, pausedCard }: Pick<TopUp, "isReturned" | "pausedCard">): string {
+  if (isReturned) return "a purchase was refunded or disputed. It continues when you save it again."
+  return pausedCard
+    ? "a payment was declined. It continues once your card changes, or when you save it again."
+    : "no card is saved. It continues after your next purchase, which saves your card."
 }
 
 type Query = Awaited<PageProps<"/account/plan">["searchParams"]>

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "top_ups" ADD COLUMN     "is_returned" BOOLEAN NOT NULL DEFAULT false;
