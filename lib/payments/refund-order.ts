@@ -26,7 +26,7 @@ export type RefundForm = z.output<typeof refundForm>
 export type RefundResult =
   /** `made` is false while the provider has not done it. */
   | { ok: true; repeated: boolean; made: boolean; amount: number; currency: string }
-  | { ok: false; reason: StaffRefusal | "not_paid" | "refunded" | "no_provider" | "withdrawn" }
+  | { ok: false; reason: StaffRefusal | "not_paid" | "refunded" | "no_provider" | "withdrawn" | "other_request" }
   | { ok: false; reason: "too_much"; left: number; currency: string }
 
 type Recorded = Exclude<RefundResult, { ok: true }> | (RefundResult & { ok: true; provider: string })
@@ -59,14 +59,17 @@ async function record(
   await transaction.$queryRaw`SELECT FROM orders WHERE id = ${id}::uuid FOR UPDATE`
   const order = await transaction.order.findUniqueOrThrow({ where: { id } })
   const { userId, currency } = order
+  const payment = await transaction.providerObject.findUnique({ where: { orderId: id } })
+  const objectId = payment?.id ?? referenceOf(id)
   const repeated = await transaction.providerRequest.findUnique({ where: { id: requestId } })
+  if (repeated && (repeated.action !== "refund" || repeated.objectId !== objectId))
+    return { ok: false, reason: "other_request" }
   if (repeated?.withdrawnAt) return { ok: false, reason: "withdrawn" }
   if (repeated) {
     const made = repeated.doneAt !== null
     return { ok: true, repeated: true, made, amount: repeated.amount ?? 0, currency, provider: repeated.provider }
   }
   if (!order.paidAt) return { ok: false, reason: "not_paid" }
-  const payment = await transaction.providerObject.findUnique({ where: { orderId: id } })
   const name = payment?.provider ?? elsewhere
   if (name !== elsewhere && name !== provider?.name) return { ok: false, reason: "no_provider" }
   const left = await leftOf(transaction, order, payment?.id)
@@ -75,7 +78,6 @@ async function record(
   if (amount === null || amount > left) return { ok: false, reason: "too_much", left, currency }
 
   const made = name === elsewhere
-  const objectId = payment?.id ?? referenceOf(id)
   const request = { id: requestId, provider: name, userId, objectId, amount, doneAt: made ? new Date() : null }
   await transaction.providerRequest.create({ data: { ...request, action: "refund" } })
   if (made) await bookElsewhere(transaction, order, objectId, order.refundedAmount + amount)

@@ -197,6 +197,18 @@ describe("a refund", () => {
   })
 })
 
+test("a refund with the id of another order's refund, or of another request, refunds nothing and is refused", async () => {
+  const [one, other] = [await bought(), await bought()]
+  const { id: subscription } = await subscribed()
+  const requestId = randomUUID()
+  await refund(one.id, "5", { requestId })
+  await cancel(subscription, "now")
+  const cancellation = await db().providerRequest.findFirstOrThrow({ where: { userId, action: "cancel_now" } })
+  for (const taken of [requestId, cancellation.id])
+    expect(await refund(other.id, "5", { requestId: taken })).toEqual({ ok: false, reason: "other_request" })
+  expect(await orderOf(other.id)).toMatchObject({ refundedAmount: 0 })
+})
+
 describe("a purchase that was paid elsewhere", () => {
   test("becomes a paid order with its credits, once for each invoice number", async () => {
     const form = purchase()

@@ -46,6 +46,7 @@ export const refund = formAction({
     const ofOrder = {
       not_paid: "This order is not paid.",
       refunded: "This order is refunded in full, or a refund of the rest is on its way.",
+      other_request: "This form belongs to another request. Reload the page and try again.",
       withdrawn: "This refund was withdrawn. Reload the page to start another one.",
     }
     return refused({ ...refusals, ...notFound, ...ofOrder }[result.reason])
