@@ -1,4 +1,7 @@
+import { visible } from "@/lib/platform/text/visible-text"
 import { singleton } from "@/lib/singleton"
+
+const maxCharacters = 500
 
 // Singletons, because an error that one bundle throws is recognized in another one.
 
@@ -8,7 +11,10 @@ export const ProviderUnavailable = singleton("ProviderUnavailable", () => class 
 /** For customers, as if it were away. The message is for operators, and names the setting. */
 export const KeyRefused = singleton("KeyRefused", () => class KeyRefused extends ProviderUnavailable {})
 
-/** The message is for the customer. */
+/** It calls a request invalid, or responds with something that cannot be used. The message is for operators. */
+export const ProviderRefused = singleton("ProviderRefused", () => class ProviderRefused extends Error {})
+
+/** The message, which the provider or the customer's bank wrote, is for the customer. */
 export const PaymentDeclined = singleton(
   "PaymentDeclined",
   () =>
@@ -17,7 +23,7 @@ export const PaymentDeclined = singleton(
         message: string,
         readonly needsCard: boolean,
       ) {
-        super(message)
+        super(visible(message.slice(0, maxCharacters)))
       }
     },
 )

@@ -6,7 +6,7 @@ import { type SoldPlan, soldPlan } from "@/lib/purchases/sold-plans"
 import { type CurrentSubscription, currentSubscription } from "@/lib/purchases/subscriptions"
 import { receive } from "./booking"
 import { findOpenPlan } from "./checkouts"
-import { ProviderUnavailable } from "./errors"
+import { ProviderRefused, ProviderUnavailable } from "./errors"
 import type { Concern, PaymentProvider } from "./provider"
 
 /** The open subscription of an account, and its object at the provider; null for one that was not bought there. */
@@ -132,7 +132,7 @@ async function bookNow(provider: PaymentProvider, concerns: readonly Concern[]):
   try {
     return await receive(provider, { eventId: null, concerns })
   } catch (error) {
-    if (error instanceof ProviderUnavailable) return false
+    if (error instanceof ProviderUnavailable || error instanceof ProviderRefused) return false
     throw error
   }
 }

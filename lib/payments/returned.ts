@@ -2,7 +2,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { db } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { fetchPaced, receive } from "./booking"
-import { ProviderUnavailable } from "./errors"
+import { ProviderRefused, ProviderUnavailable } from "./errors"
 import { uuidOf } from "./objects"
 import type { PaymentProvider } from "./provider"
 
@@ -26,7 +26,7 @@ export async function bookReturn(provider: PaymentProvider, owner: OwnerId, sess
     if (payment.paidAt) return "paid"
     return payment.failedAt ? "failed" : "processing"
   } catch (error) {
-    if (error instanceof ProviderUnavailable) return "away"
+    if (error instanceof ProviderUnavailable || error instanceof ProviderRefused) return "away"
     throw error
   }
 }

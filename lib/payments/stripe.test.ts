@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { demoPayments } from "@/lib/env"
 import { sign } from "@/scripts/stripe-stand-in/webhooks"
 import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
-import { InvalidEvent, PaymentDeclined, ProviderUnavailable } from "./errors"
+import { InvalidEvent, PaymentDeclined, ProviderRefused, ProviderUnavailable } from "./errors"
 import type { CheckoutOrder, Concern, PaymentProvider } from "./provider"
 import { checkIds } from "./storable"
 import { stripeProvider } from "./stripe"
@@ -43,6 +45,71 @@ function orderOf(given: Partial<CheckoutOrder> = {}): CheckoutOrder {
     ...given,
   }
 }
+
+describe("a provider whose responses are hostile or refuse", () => {
+  let response: { status: number; body: unknown }
+  let hostile: PaymentProvider
+  const server = createServer((_request, sent) => {
+    sent.writeHead(response.status, { "content-type": "application/json" }).end(JSON.stringify(response.body))
+  })
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    hostile = stripeProvider({ key: "sk_test_a", webhookSecret: "whsec_a", apiUrl, isManaged: false, slug: "shop" })
+  })
+
+  afterAll(() => server.close())
+
+  test.each([
+    "javascript:alert(1)",
+    "data:text/html,a",
+    "//evil.example",
+    "/account",
+    "",
+    null,
+    "http://evil.example/pay",
+    "https://user@evil.example/pay",
+    5,
+  ])("no customer is sent to the page %j, nor to a long one", async (url) => {
+    response = { status: 200, body: { id: "cs_1", url: url ?? `https://evil.example/${"a".repeat(10_000)}` } }
+    await expect(hostile.checkout(orderOf())).rejects.toThrow(ProviderRefused)
+    await expect(hostile.portal("cus_1", "http://localhost:3000/account/plan")).rejects.toThrow(ProviderRefused)
+  })
+
+  test("a page of Stripe is opened", async () => {
+    response = { status: 200, body: { id: "cs_1", url: "https://checkout.stripe.com/c/pay/cs_1#a" } }
+    expect(await hostile.checkout(orderOf())).toEqual({ url: "https://checkout.stripe.com/c/pay/cs_1#a" })
+  })
+
+  test("a request that it calls invalid is a refusal, and no bug", async () => {
+    response = { status: 400, body: { error: { type: "invalid_request_error", message: "No such price." } } }
+    const calls = [
+      hostile.checkout(orderOf()),
+      hostile.portal("cus_1", "http://localhost:3000"),
+      hostile.change("sub_1", pro, "now"),
+      hostile.cancel("sub_1", "never"),
+      hostile.refund("pi_1", 1, randomUUID()),
+      hostile.charge(orderOf({ customer: "cus_1" }), randomUUID()),
+    ]
+    for (const call of calls) await expect(call).rejects.toThrow(ProviderRefused)
+  })
+
+  test("a decline's text can be stored and hides nothing", async () => {
+    const message = `Declined.\u0000\u202e${"a".repeat(10_000)}`
+    response = { status: 402, body: { error: { type: "card_error", message } } }
+    const error = await hostile.checkout(orderOf()).catch((error) => error)
+    expect(error).toBeInstanceOf(PaymentDeclined)
+    expect(error.message).toMatch(/^Declined\.␀⟨U\+202E⟩a{100,600}$/)
+  })
+})
+
+test("a customer whom the provider does not know, as after a change of its mode, buys as a new one", async () => {
+  const order = orderOf({ customer: "cus_unknown" })
+  expect(await paymentOf(await buy(order))).toMatchObject({ order: order.id, paidAt: expect.any(Date) })
+  expect(await provider.card("cus_unknown")).toBeNull()
+  await expect(provider.charge(order, randomUUID())).rejects.toThrow(PaymentDeclined)
+})
 
 /** Checks out and pays. Returns the id of the session, to which the customer returns. */
 async function buy(order: CheckoutOrder, method = "works"): Promise<string> {

@@ -1,5 +1,5 @@
 import Stripe from "stripe"
-import { InvalidEvent, KeyRefused, PaymentDeclined, ProviderUnavailable } from "./errors"
+import { InvalidEvent, KeyRefused, PaymentDeclined, ProviderRefused, ProviderUnavailable } from "./errors"
 import type { CheckoutOrder, Line, PaymentProvider } from "./provider"
 import { concernsOf, idOf, planOf, readFacts } from "./stripe-facts"
 
@@ -7,6 +7,7 @@ import { concernsOf, idOf, planOf, readFacts } from "./stripe-facts"
 export type StripeSettings = { key: string; webhookSecret: string; apiUrl?: string; isManaged: boolean; slug: string }
 
 const toleranceSeconds = 300
+const maxUrl = 4_000
 
 export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: StripeSettings): PaymentProvider {
   const at = apiUrl && new URL(apiUrl)
@@ -30,7 +31,7 @@ export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: 
     const subscription = { mode: "subscription", subscription_data: { metadata: { account, plan } } } as const
     const future = order.saveCard ? ({ setup_future_usage: "off_session" } as const) : {}
     const payment = { mode: "payment", payment_intent_data: { metadata, description: name, ...future } } as const
-    const payer = customer && (await isThere(customer)) ? customer : null
+    const payer = customer && (await payerOf(customer))?.id
     const session = await stripe.checkout.sessions.create(
       {
         ...(plan ? subscription : payment),
@@ -44,12 +45,25 @@ export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: 
       },
       { idempotencyKey: id },
     )
-    return { url: session.url ?? "" }
+    return { url: pageOf(session.url) }
   }
 
-  /** Not if someone deleted the customer in the dashboard. */
-  async function isThere(customer: string): Promise<boolean> {
-    return !(await stripe.customers.retrieve(customer)).deleted
+  /** Null if someone deleted the customer in the dashboard, or the key is of another mode or account of Stripe. */
+  async function payerOf(customer: string): Promise<Stripe.Customer | null> {
+    const found = await stripe.customers.retrieve(customer).catch((error) => {
+      if (error.code !== "resource_missing") throw error
+      return null
+    })
+    return found && !found.deleted ? found : null
+  }
+
+  /** Browsers are sent there. Only the stand-in has no TLS. */
+  function pageOf(url: string | null): string {
+    const page = URL.parse(String(url))
+    const isSafe = page?.protocol === "https:" || (at && page?.origin === at.origin)
+    if (!page || !isSafe || page.username || page.href.length > maxUrl)
+      throw new ProviderRefused("It sends to no page.")
+    return page.href
   }
 
   async function refund(payment: string, amount: number, idempotencyKey: string): Promise<void> {
@@ -125,11 +139,11 @@ export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: 
   }
 
   async function savedMethod(customer: string): Promise<Stripe.PaymentMethod | undefined> {
-    const payer = await stripe.customers.retrieve(customer, { expand: ["invoice_settings.default_payment_method"] })
-    if (payer.deleted) return undefined
-    const chosen = payer.invoice_settings.default_payment_method
-    if (typeof chosen === "object" && chosen) return chosen
-    return (await stripe.customers.listPaymentMethods(payer.id, { limit: 1 })).data[0]
+    const payer = await payerOf(customer)
+    if (!payer) return undefined
+    const chosen = idOf(payer.invoice_settings.default_payment_method)
+    const { data } = await stripe.customers.listPaymentMethods(payer.id, { limit: 100 })
+    return data.find(({ id }) => id === chosen) ?? data[0]
   }
 
   async function leave(url: string): Promise<void> {
@@ -169,7 +183,7 @@ export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: 
     checkout: (order) => checkout(order).catch(translate),
     portal: (customer, return_url) =>
       stripe.billingPortal.sessions.create({ customer, return_url }).then(
-        ({ url }) => ({ url }),
+        ({ url }) => ({ url: pageOf(url) }),
         (error) => (error.code === "resource_missing" ? null : translate(error)),
       ),
     fetch: ((kind, id) =>
@@ -207,5 +221,6 @@ function translate(cause: unknown): never {
   if (lacking) throw new KeyRefused(`The key in STRIPE_SECRET_KEY lacks a permission at Stripe: ${lacking}`)
   for (const kind of [StripeAPIError, StripeConnectionError, StripeRateLimitError])
     if (cause instanceof kind) throw new ProviderUnavailable(cause.message, { cause })
+  if (cause instanceof StripeInvalidRequestError) throw new ProviderRefused(cause.message, { cause })
   throw cause
 }

@@ -32,7 +32,7 @@ import {
 import { type Mode, modes, type Webhooks } from "./webhooks"
 import { refuse } from "./world"
 
-/** A fault of the API: `429`, `500`, `timeout` (no response) or `reset` (the connection closes). */
+/** A fault of the API: `400`, `403`, `429`, `500`, `timeout` (no response) or `reset` (the connection closes). */
 export type Fault = { kind: string; times: number; path: string; method: string; after: boolean }
 
 export type Controlled = Context & { webhooks: Webhooks; faults: Fault[]; requests: { method: string; path: string }[] }

@@ -200,11 +200,13 @@ function fail(response: ServerResponse, { kind }: Fault): void {
   if (kind === "reset") response.destroy()
   // The caller gives up.
   if (kind === "reset" || kind === "timeout") return
-  const fields =
-    kind === "429"
-      ? { type: "invalid_request_error", code: "rate_limit", message: "Too many requests." }
-      : { type: "api_error", message: "An error occurred internally with Stripe's API." }
+  const fields = errors[kind] ?? { type: "api_error", message: "An error occurred internally with Stripe's API." }
   send(response, { status: Number(kind), body: JSON.stringify({ error: fields }) })
+}
+
+const errors: Record<string, { type: string; code?: string; message: string }> = {
+  400: { type: "invalid_request_error", message: "The request has an invalid parameter." },
+  429: { type: "invalid_request_error", code: "rate_limit", message: "Too many requests." },
 }
 
 function digest(text: string): string {

@@ -7,12 +7,13 @@ import { env } from "@/lib/env"
 import { done, formAction, type Message, type Outcome, refused, retryLater } from "@/lib/form/action"
 import { customerOf, leaveCheckout, type Started, soldPack, startCheckout } from "@/lib/payments/checkouts"
 import { paymentProvider } from "@/lib/payments/configured"
-import { PaymentDeclined, ProviderUnavailable } from "@/lib/payments/errors"
+import { PaymentDeclined, ProviderRefused, ProviderUnavailable } from "@/lib/payments/errors"
 import { changePlan, endPlan } from "@/lib/payments/plan-changes"
 import type { PaymentProvider } from "@/lib/payments/provider"
 import { planPage } from "@/lib/payments/top-up"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { hidden } from "@/lib/platform/schemas/form-fields"
+import { log } from "@/lib/platform/telemetry/log"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { soldPlan } from "@/lib/purchases/sold-plans"
 import { currentSubscription } from "@/lib/purchases/subscriptions"
@@ -37,6 +38,10 @@ async function withProvider<Done>(
   } catch (error) {
     if (error instanceof PaymentDeclined) return declined(error)
     if (error instanceof ProviderUnavailable) return away
+    if (error instanceof ProviderRefused) {
+      log().error({ why: error.message }, "payment_request_refused")
+      return refused("The payment provider refused this request, and nothing was paid. Try again, or contact us.")
+    }
     throw error
   }
 }

@@ -129,11 +129,14 @@ describe.runIf(actions.length > 0)("a customer", () => {
     expect(await db().checkout.count({ where: { userId: by.id } })).toBe(0)
   })
 
-  test("is told to try again while Stripe refuses the key", async () => {
+  test.each([
+    ["the key", "403", "The payment provider does not respond."],
+    ["the request", "400", "The payment provider refused this request, and nothing was paid."],
+  ])("is told to try again while Stripe refuses %s", async (_what, kind, expected) => {
     const by = await customer()
-    await stripe.control("faults", { kind: "403", path: "/v1/checkout", method: "POST" })
+    await stripe.control("faults", { kind, path: "/v1/checkout", method: "POST" })
     const { status, text } = await by.post("subscribe", { plan: cheapest.id })
-    expect([status, text]).toEqual([200, expect.stringContaining("The payment provider does not respond.")])
+    expect([status, text]).toEqual([200, expect.stringContaining(expected)])
   })
 
   test("returns from another account's checkout to no credits", { tags: ["long"] }, async () => {
