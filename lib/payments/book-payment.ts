@@ -43,7 +43,7 @@ export async function bookPayment(
     orderId: order.id,
     refunded: payment.refunded,
     disputed: payment.disputed,
-    problem,
+    problem: problem ?? (isUndelivered(object, payment) ? "refund_undelivered" : null),
   }
   if (payment.amount !== order.amount) return { ...object, userId, problem: "amount_differs" }
   if (payment.currency !== order.currency) return { ...object, userId, problem: "currency_differs" }
@@ -56,6 +56,12 @@ export async function bookPayment(
 /** Not made by staff in the provider's dashboard, who may charge a closed account. */
 function isOurs({ order, subscription }: Payment): boolean {
   return uuidOf(order) !== null || subscription !== null
+}
+
+/** A refund failed after its request was done. Until another one. */
+function isUndelivered({ problem, refunded }: ProviderObject, payment: Payment): boolean {
+  if (payment.refunded === refunded) return problem === "refund_undelivered"
+  return payment.refunded < refunded
 }
 
 /** Problems of how a payment came about. */

@@ -212,6 +212,12 @@ test("refunds take credits in proportion, rounded for the customer, and a failed
     ["adjustment", -334n, "Refund of 500 credits"],
     ["adjustment", 334n, "Refund failed: 500 credits"],
   ])
+  // Staff are told, until another refund.
+  expect(await objectOf(id)).toMatchObject({ problem: "refund_undelivered" })
+  await receive(provider, event)
+  expect(await objectOf(id)).toMatchObject({ problem: "refund_undelivered" })
+  await receive(provider, provider.return(id, 100))
+  expect(await objectOf(id)).toMatchObject({ problem: null })
 })
 
 test("credits that were spent before a refund are owed, and the next grant or purchase pays them", async () => {

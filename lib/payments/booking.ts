@@ -1,5 +1,6 @@
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { inTurn, TooManyWaiting } from "@/lib/platform/queues/turns"
+import { log } from "@/lib/platform/telemetry/log"
 import { bookPayment } from "./book-payment"
 import { bookSubscription } from "./book-subscription"
 import { ProviderUnavailable } from "./errors"
@@ -28,6 +29,11 @@ export async function receive(provider: PaymentProvider, { eventId, concerns }: 
     if (!(await book(provider, concern, event))) isBooked = false
   }
   return isBooked
+}
+
+/** A fault with one object must not keep others from being booked. */
+export function logUnbooked(objectId: string, error: unknown): void {
+  log().error({ objectId, why: error instanceof Error ? error.stack : String(error) }, "payment_not_booked")
 }
 
 type Event = { id: string; kind: Concern["kind"]; objectId: string }

@@ -16,6 +16,7 @@ const sentences = {
   currency_differs: "has another currency than its order, so it grants nothing",
   refund_missing: "has a refund that is not booked",
   refund_failed: "has a refund that failed after it was booked",
+  refund_undelivered: "has a refund that failed: the customer has not got the money, and has the credits again",
   dispute_missing: "has a dispute that is not booked",
   dispute_won: "has a dispute that was won after it was booked",
   order_refund_differs: "has an order with another refunded amount",
@@ -46,6 +47,7 @@ const sentences = {
   erased_account: "is of an erased account, so nothing is booked",
   other_account: "names another account",
   other_customer: "names the customer of another account",
+  not_compared: "cannot be compared: the log says why",
   // Work that waits.
   request_waiting: "has a request that has failed for a day",
   event_waiting: "has an event that has waited for a day",

@@ -139,6 +139,14 @@ const cases: Record<Kind, { isBooked: boolean; make: (world: World) => Promise<s
       return pack
     },
   },
+  refund_undelivered: {
+    isBooked: false,
+    async make({ provider, pack }) {
+      await receive(provider, provider.return(pack, 700))
+      await receive(provider, provider.failRefund(pack))
+      return pack
+    },
+  },
   dispute_missing: {
     isBooked: true,
     async make({ provider, pack }) {
@@ -362,6 +370,20 @@ const cases: Record<Kind, { isBooked: boolean; make: (world: World) => Promise<s
       return pack
     },
   },
+  not_compared: {
+    isBooked: false,
+    async make({ provider }) {
+      const unreadable = id()
+      vi.spyOn(log(), "error").mockImplementation(() => {})
+      const fetch = provider.fetch.bind(provider)
+      provider.fetch = (async (kind: "payment", of: string) => {
+        if (of === unreadable) throw new TypeError("The response has no status.")
+        return fetch(kind, of)
+      }) as ProviderInMemory["fetch"]
+      provider.put({ id: unreadable, paidAt: start })
+      return unreadable
+    },
+  },
   request_waiting: {
     isBooked: false,
     async make({ userId, subscription }) {
@@ -425,4 +447,13 @@ test("of several processes one compares once a day, and a comparison that failed
   expect(await reconcileDaily(provider)).toContain("less than a day ago")
   await age("1 hour")
   expect(await reconcileDaily(provider)).toContain("differences")
+})
+
+test("an object that cannot be compared does not keep the others from being booked", async () => {
+  const world = await openWorld()
+  await cases.not_compared.make(world)
+  world.provider.return(world.pack, 700)
+  expect(await reconcile(world.provider)).toContainEqual(
+    expect.objectContaining({ kind: "refund_missing", id: world.pack, isBooked: true }),
+  )
 })

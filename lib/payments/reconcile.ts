@@ -1,9 +1,11 @@
 import type { ProviderObject } from "@/generated/prisma/client"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { log } from "@/lib/platform/telemetry/log"
-import { fetchPaced, receive } from "./booking"
+import { fetchPaced, logUnbooked, receive } from "./booking"
 import { type Difference, type Kind, paymentDifferences, sentenceOf, subscriptionDifferences } from "./differences"
+import { ProviderUnavailable } from "./errors"
 import { findObject } from "./objects"
 import type { Concern, Payment, PaymentProvider, Subscription } from "./provider"
 import { isId } from "./storable"
@@ -25,11 +27,18 @@ export async function reconcile(provider: PaymentProvider): Promise<Reconciled[]
   const found: Reconciled[] = []
   const compared = new Set<string>()
   for (const { kind, id } of concerns.values()) {
-    const facts = await fetchPaced(provider, kind, id)
-    const concern = { kind, id: facts?.id ?? id }
-    // A payment has an id of its own, and that of its invoice.
-    if (!compared.has(concern.id)) found.push(...(await reconcileOne(provider, concern, facts)))
-    compared.add(concern.id)
+    try {
+      const facts = await fetchPaced(provider, kind, id)
+      const concern = { kind, id: facts?.id ?? id }
+      // A payment has an id of its own, and that of its invoice.
+      if (!compared.has(concern.id)) found.push(...(await reconcileOne(provider, concern, facts)))
+      compared.add(concern.id)
+    } catch (error) {
+      if (error instanceof ProviderUnavailable || isDatabaseUnavailable(error)) throw error
+      logUnbooked(id, error)
+      const difference = { kind: "not_compared" } as const
+      found.push({ ...difference, id, isBooked: false, sentence: sentenceOf(nameOf(kind, id), difference) })
+    }
   }
   return [...found, ...(await findWaiting(provider.name))]
 }
@@ -39,7 +48,7 @@ async function reconcileOne(
   { kind, id }: Concern,
   facts: Payment | Subscription | null,
 ): Promise<Reconciled[]> {
-  const name = `${kind === "payment" ? "Payment" : "Subscription"} ${id}`
+  const name = nameOf(kind, id)
   const before = await compare(provider.name, { kind, id }, facts)
   if (before.length === 0) return []
   if (facts) await receive(provider, { eventId: null, concerns: [{ kind, id }] })
@@ -50,6 +59,10 @@ async function reconcileOne(
     return { kind: difference.kind, id, isBooked, sentence: sentenceOf(name, difference) }
   }
   return [...resolved.map(told(true)), ...after.map(told(false))]
+}
+
+function nameOf(kind: Concern["kind"], id: string): string {
+  return `${kind === "payment" ? "Payment" : "Subscription"} ${id}`
 }
 
 async function compare(

@@ -135,6 +135,26 @@ test("an event about something unknown is tried again, later each time, until it
   expect(await db().creditAccount.findUnique({ where: { userId } })).toMatchObject({ balance: 1_000n })
 })
 
+test("an event that cannot be booked does not keep later ones from being tried", async () => {
+  const error = vi.spyOn(log(), "error").mockImplementation(() => {})
+  const { id, started } = await subscribe(null)
+  const poisoned = { eventId: "evt_0", concerns: [{ kind: "subscription", id: `sub_${randomUUID()}` }] } as const
+  await receive(provider, poisoned)
+  await receive(provider, started)
+  provider.putSubscription({ id, account: userId })
+  const fetch = provider.fetch.bind(provider)
+  provider.fetch = (async (kind: "subscription", of: string) => {
+    if (of === poisoned.concerns[0].id) throw new TypeError("The response has no items.")
+    return fetch(kind, of)
+  }) as ProviderInMemory["fetch"]
+  await later()
+  expect(await retryEvents(provider)).toBe(1)
+  expect(error).toHaveBeenCalledWith(
+    { objectId: poisoned.concerns[0].id, why: expect.any(String) },
+    "payment_not_booked",
+  )
+})
+
 test("an event is deleted after 90 days", async () => {
   const { started } = await subscribe()
   await receive(provider, started)

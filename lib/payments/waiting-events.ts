@@ -1,5 +1,7 @@
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { pool } from "@/lib/platform/postgres/pool"
-import { receive } from "./booking"
+import { logUnbooked, receive } from "./booking"
+import { ProviderUnavailable } from "./errors"
 import type { Concern, PaymentProvider } from "./provider"
 
 /** In one round, so that it does not use up the reads that the provider allows. */
@@ -25,7 +27,12 @@ export async function retryEvents(provider: PaymentProvider): Promise<number> {
   )
   let booked = 0
   for (const { eventId, kind, id } of rows) {
-    if (await receive(provider, { eventId, concerns: [{ kind, id }] })) booked++
+    try {
+      if (await receive(provider, { eventId, concerns: [{ kind, id }] })) booked++
+    } catch (error) {
+      if (error instanceof ProviderUnavailable || isDatabaseUnavailable(error)) throw error
+      logUnbooked(id, error)
+    }
   }
   await pool().query("DELETE FROM provider_events WHERE received_at < now() - interval '90 days'")
   return booked

@@ -2,7 +2,7 @@ import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
 import { listed } from "@/lib/platform/postgres/listed"
 import { timeConditions } from "@/lib/platform/postgres/times"
-import { currency, id, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
+import { currency, id, minorUnits, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
 export const orderKind = z.enum(OrderKind)
 export const orderStatus = z.enum(OrderStatus)
@@ -12,7 +12,7 @@ export const orderRow = z.object({
   userId: id.describe("The account that placed the order"),
   subscriptionId: id.nullable().describe("Null for a pack of credits"),
   kind: orderKind.describe("One billing period, or a pack of credits"),
-  description: z.string(),
+  description: untrustedText,
   status: orderStatus.describe("pending and failed ones are not paid"),
   amount: minorUnits,
   refundedAmount: minorUnits.describe("At most amount"),

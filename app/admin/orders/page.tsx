@@ -5,6 +5,8 @@ import { ProviderLink } from "@/components/admin/provider-link"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Day, Money, None, Status } from "@/components/list/cells"
 import { CopyText } from "@/components/ui/copy-text"
+import { Untrusted } from "@/components/values/untrusted"
+import { visible } from "@/lib/platform/text/visible-text"
 import { atProvider } from "@/lib/purchases/provider-objects"
 import { withRowActions } from "../row-actions"
 import { entry } from "./navigation"
@@ -35,8 +37,8 @@ export default async function OrdersPage({ searchParams }: PageProps<"/admin/ord
             card: "rest",
             cell: ({ id, description }) => (
               <div className="lg:min-w-36">
-                <span title={description} className="line-clamp-1">
-                  {description}
+                <span title={visible(description)} className="line-clamp-1">
+                  <Untrusted>{description}</Untrusted>
                 </span>
                 <span className="flex h-4 items-center max-lg:hidden">
                   <CopyText label={`Copy ID ${id}`} ending>
