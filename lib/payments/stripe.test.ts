@@ -411,6 +411,7 @@ test("a customer who was deleted in the dashboard buys as a new one, and has no 
   const { customer } = await paymentOf(await buy(orderOf()))
   await provider.forget(customer ?? "")
   expect(await provider.portal(customer ?? "", "http://localhost:3000/account/plan")).toBeNull()
+  expect(await provider.card(customer ?? "")).toBeNull()
   const again = await paymentOf(await buy(orderOf({ customer })))
   expect(again).toMatchObject({ customer: expect.stringMatching(/^cus_/), paidAt: expect.any(Date) })
   expect(again.customer).not.toBe(customer)

@@ -1,12 +1,13 @@
-import { beforeEach, expect, test } from "vitest"
+import { beforeEach, expect, test, vi } from "vitest"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { log } from "@/lib/platform/telemetry/log"
 import { creditPacks, planCurrencies } from "@/lib/product"
 import { setTopUp, stopTopUp } from "@/lib/purchases/top-ups"
 import { createViewer, grantCredits } from "@/tests/support/factories"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { receive } from "./booking"
-import { ProviderUnavailable } from "./errors"
+import { ProviderRefused, ProviderUnavailable } from "./errors"
 import { ProviderInMemory } from "./provider-in-memory"
 import { topUpAccounts } from "./top-ups"
 
@@ -185,6 +186,34 @@ test("what the provider refuses of one account does not stop the others, and a p
   await topUpAccounts(provider)
   expect(await db().checkout.count({ where: { userId: refused.id, endedAt: null } })).toBe(0)
   expect([await refused.balance(), (await refused.settings())?.pausedAt]).toEqual([99 + pack, null])
+})
+
+test("a purchase that the provider calls invalid is not repeated, and pauses it with an email", async () => {
+  const { orders, settings, email } = await customer()
+  const charge = vi.spyOn(provider, "charge").mockRejectedValue(new ProviderRefused("No such currency."))
+  const error = vi.spyOn(log(), "error").mockImplementation(() => {})
+  for (let time = 0; time < 2; time++) await topUpAccounts(provider)
+  expect(charge).toHaveBeenCalledTimes(1)
+  expect(error).toHaveBeenCalledWith(
+    expect.objectContaining({ why: expect.stringContaining("currency") }),
+    "top_up_failed",
+  )
+  expect([await orders(), await settings()]).toMatchObject([[{ status: "failed" }], { pausedCard: "pm_1" }])
+  const emails = received.emails.filter((text) => text.includes(`\nTo: ${email}\r\n`))
+  expect(emails).toMatchObject([expect.not.stringContaining("No such currency")])
+})
+
+test("a card that cannot be looked at does not keep other accounts from being topped up", async () => {
+  const [paused, other] = [await customer(), await customer({ left: 100 })]
+  provider.declines = true
+  await topUpAccounts(provider)
+  provider.declines = false
+  await drain(other.id)
+  await db().topUp.update({ where: { userId: paused.id }, data: { tryAt: new Date(0) } })
+  vi.spyOn(provider, "card").mockRejectedValue(new ProviderRefused("No such customer."))
+  vi.spyOn(log(), "error").mockImplementation(() => {})
+  await topUpAccounts(provider)
+  expect(await other.balance()).toBe(pack)
 })
 
 function paid({ id, amount, currency }: { id: string; amount: number; currency: string }) {

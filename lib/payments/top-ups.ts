@@ -8,7 +8,7 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { log } from "@/lib/platform/telemetry/log"
 import { receive } from "./booking"
 import { createPackOrder, customerOf, orderOf, soldPack } from "./checkouts"
-import { PaymentDeclined, ProviderUnavailable } from "./errors"
+import { PaymentDeclined, ProviderRefused, ProviderUnavailable } from "./errors"
 import type { PaymentProvider } from "./provider"
 
 // Automatic purchases. Only the sweeper makes them, so that no run waits. Each is decided under the lock of its account,
@@ -81,8 +81,12 @@ async function chargeAlone(provider: PaymentProvider, order: Unpaid): Promise<vo
     await charge(provider, order)
   } catch (error) {
     if (error instanceof ProviderUnavailable) throw error
-    log().error({ orderId: order.id, why: String(error) }, "top_up_failed")
+    logFailed(order.id, error)
   }
+}
+
+function logFailed(orderId: string, error: unknown): void {
+  log().error({ orderId, why: String(error) }, "top_up_failed")
 }
 
 /** Another process may do so at once: the provider knows the order's id. */
@@ -101,10 +105,12 @@ async function charge(provider: PaymentProvider, order: Unpaid): Promise<void> {
     await receive(provider, { eventId: null, concerns: [{ kind: "payment", id: payment }] })
     await endCheckout(id)
   } catch (error) {
-    if (!(error instanceof PaymentDeclined)) throw error
-    await fail(order, customer && (await provider.card(customer)))
-    const facts = { credits: inCredits(order.credits), why: error.message }
-    await sendEmail(user, "top_up_declined", facts)
+    const isRefused = error instanceof ProviderRefused
+    if (!isRefused && !(error instanceof PaymentDeclined)) throw error
+    if (isRefused) logFailed(id, error)
+    await fail(order, customer && (await cardOf(provider, customer)))
+    const why = isRefused ? "the payment provider does not accept it." : error.message
+    await sendEmail(user, "top_up_declined", { credits: inCredits(order.credits), why })
   }
 }
 
@@ -130,8 +136,19 @@ async function resumeWithOtherCards(provider: PaymentProvider): Promise<void> {
     RETURNING user_id AS "userId", paused_card AS "pausedCard"`
   for (const { userId, pausedCard } of paused) {
     const customer = await customerOf(provider.name, userId)
-    const card = customer && (await provider.card(customer))
+    const card = customer && (await cardOf(provider, customer))
     if (card && card !== pausedCard)
       await db().topUp.updateMany({ where: { userId, isReturned: false }, data: { pausedAt: null, pausedCard: null } })
+  }
+}
+
+/** One that the provider refuses to tell must not stop the others. */
+async function cardOf(provider: PaymentProvider, customer: string): Promise<string | null> {
+  try {
+    return await provider.card(customer)
+  } catch (error) {
+    if (!(error instanceof ProviderRefused)) throw error
+    log().error({ customer, why: String(error) }, "payment_request_refused")
+    return null
   }
 }
