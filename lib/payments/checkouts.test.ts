@@ -91,7 +91,7 @@ test("while the provider is away, a checkout fails and can be started again soon
   await expect(startCheckout(provider, viewer, plan)).rejects.toThrow(ProviderUnavailable)
   provider.failure = undefined
   expect(await startCheckout(provider, viewer, plan)).toEqual({ ok: false, reason: "starting" })
-  await pool().query("UPDATE checkouts SET created_at = now() - interval '2 minutes' WHERE user_id = $1", [viewer.id])
+  await pool().query("UPDATE checkouts SET created_at = now() - interval '6 minutes' WHERE user_id = $1", [viewer.id])
   await urlOf(plan)
 })
 

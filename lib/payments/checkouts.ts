@@ -25,8 +25,8 @@ export type Started = { ok: true; url: string } | Refused
 /** The provider closes a page that is not paid after a day. */
 const openHours = 24
 
-/** A process that asked the provider for a page has died. */
-const startingMs = 60_000
+/** After this time, the process that asked the provider has died. */
+const startingMs = 5 * 60_000
 
 /** Undefined for a pack that is not sold. */
 export function soldPack(credits: number, currency: string): Pack | undefined {

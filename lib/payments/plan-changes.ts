@@ -82,7 +82,7 @@ export async function changePlan(provider: PaymentProvider, owner: OwnerId, plan
   }
 }
 
-/** Like a checkout that is starting, which ends after a minute if its process dies. */
+/** Like a checkout that is starting, which ends after five minutes if its process dies. */
 function claim(userId: OwnerId, planId: string): Promise<string | null> {
   return db().$transaction(async (transaction) => {
     await lockAccounts(transaction, idIn(userId))

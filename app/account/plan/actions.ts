@@ -87,7 +87,7 @@ async function start(started: Promise<Started>): Promise<Outcome<never, string>>
     case "subscribed":
       return refused("You have a plan already. Change it instead.")
     case "starting":
-      return refused("A checkout is being opened, perhaps in another window. Try again in a minute.")
+      return refused("A checkout is being opened, perhaps in another window. Try again in a few minutes.")
     case "other_open":
       return refused(
         `A checkout for ${soldPlan(result.planId)?.name ?? "another plan"} is open. Reload this page to continue or leave it.`,

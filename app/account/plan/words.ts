@@ -12,7 +12,7 @@ export const obstacles: Record<Reason, string> = {
   other_currency: "A plan keeps its currency. Cancel it, and subscribe again once it has ended.",
   past_due: "A payment is overdue. Pay it first, under “Invoices, receipts and cards”.",
   ending: "Your plan ends with its period. Resume it first.",
-  changing: "Another change of your plan is being made. Try again in a minute.",
+  changing: "Another change of your plan is being made. Try again in a few minutes.",
   not_active: "This account cannot buy anything.",
 }
 
