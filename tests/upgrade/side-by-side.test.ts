@@ -70,12 +70,14 @@ test("the last release and this one serve one database side by side, on the way 
   const operator = await signUpOperator(first, owner)
   const traffic = createTraffic(random, pool, customers, operator)
 
+  // The tables that invariants read may be missing before.
+  let isMigrated = false
   async function step(name: string): Promise<void> {
     const [requests, aim] = [traffic.requests(), traffic.calls.length + runsAStep]
     await expect
       .poll(() => traffic.calls.length >= aim || violations.size > 0 || isOver, { timeout: 300_000 })
       .toBe(true)
-    for (const text of await checkCommitted(owner)) reportViolation(`${name}: ${text}`)
+    if (isMigrated) for (const text of await checkCommitted(owner)) reportViolation(`${name}: ${text}`)
     for (const { build, address } of pool) {
       const ready = await exchange(`${address}/readyz`, {})
       if (ready?.status !== 200) reportViolation(`${name}: the ${build.name} build is not ready: ${ready?.body}`)
@@ -98,6 +100,7 @@ test("the last release and this one serve one database side by side, on the way 
   try {
     await step("the last release")
     const applied = await migrate(now)
+    isMigrated = true
     console.log(`  ${applied.trim().split("\n")[0]}`)
     await step("the last release on the new schema")
     pool.push(await start(now), await start(now))
