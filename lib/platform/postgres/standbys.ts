@@ -44,7 +44,7 @@ type Standby = {
   readonly dataAsOf: () => Date
 }
 
-type Sample = { at: number; flushed: number; timeline: number }
+type Sample = { at: number; flushed: number; timeline: number; database: string }
 
 type Primary = {
   readonly watch: Pool
@@ -102,12 +102,17 @@ export function onStandbys(
   { written, tell }: { written?: number; tell?: (dataAsOf: Date) => void },
 ): WithinDeadline {
   if (!hasStandbys()) return withinDeadline
+  // A stream whose rows a search finds reads twice.
+  let earliest = Number.POSITIVE_INFINITY
   return (work) =>
     withinDeadline((signal) =>
       fromStandby((dataAsOf) => {
         // A response that nobody waits for moves no work to the primary.
         signal.throwIfAborted()
-        if (dataAsOf) tell?.(dataAsOf)
+        if (dataAsOf) {
+          earliest = Math.min(earliest, dataAsOf.getTime())
+          tell?.(new Date(earliest))
+        }
         return work(signal)
       }, written),
     )
@@ -224,6 +229,11 @@ const timeline = `greatest(
   (SELECT min_recovery_end_timeline FROM pg_control_recovery())
 ) AS timeline`
 
+/** A standby of another server, or with another database of this one, can have the same timeline and the same schema. */
+const database = `(
+  SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database WHERE datname = current_database()
+) AS database`
+
 /** While the primary is away, no standby becomes newer. */
 async function samplePrimary(primary: Primary): Promise<void> {
   try {
@@ -241,14 +251,15 @@ async function samplePrimary(primary: Primary): Promise<void> {
 async function positionOf({ watch }: Primary): Promise<Sample> {
   const at = performance.now()
   const { rows } = await watch.query<Omit<Sample, "at">>(
-    `SELECT (pg_current_wal_flush_lsn() - '0/0')::float8 AS flushed, ${timeline}`,
+    `SELECT (pg_current_wal_flush_lsn() - '0/0')::float8 AS flushed, ${timeline}, ${database}`,
   )
-  return { at, flushed: 0, timeline: 0, ...rows[0] }
+  return { at, flushed: 0, timeline: 0, database: "", ...rows[0] }
 }
 
 function takeSample(samples: Sample[], sample: Sample): void {
   const newest = samples.at(-1)
-  if (newest && (sample.timeline !== newest.timeline || sample.flushed < newest.flushed)) samples.length = 0
+  const isOther = sample.database !== newest?.database || sample.timeline !== newest.timeline
+  if (newest && (isOther || sample.flushed < newest.flushed)) samples.length = 0
   samples.push(sample)
   samples.splice(0, samples.length - maxSamples)
 }
@@ -258,10 +269,12 @@ async function checkStandby(standby: Standby, { samples, problem }: Primary): Pr
   let why = problem ?? "it is more than 5 seconds behind"
   try {
     standby.isFit ||= await checkFitness(standby)
-    const { replayed, timeline } = await readPosition(standby)
+    const { replayed, timeline, database } = await readPosition(standby)
     const newest = samples.at(-1)
-    const isOnTimeline = timeline === newest?.timeline
-    if (newest && !isOnTimeline) why = `it is on timeline ${timeline}, and the primary on ${newest.timeline}`
+    const isSame = database === newest?.database
+    const isOnTimeline = isSame && timeline === newest.timeline
+    if (newest && !isSame) why = "its URL leads to another database than that of the primary"
+    else if (newest && !isOnTimeline) why = `it is on timeline ${timeline}, and the primary on ${newest.timeline}`
     // It was restored from a backup.
     if (!isOnTimeline || replayed < standby.replayed) standby.asOf = Number.NEGATIVE_INFINITY
     standby.replayed = replayed
@@ -299,13 +312,13 @@ async function checkFitness({ watch }: Standby): Promise<true> {
 }
 
 /** A promoted standby no longer follows the primary. */
-async function readPosition({ watch }: Standby): Promise<{ replayed: number; timeline: number }> {
-  const { rows } = await watch.query<{ replayed: number | null; timeline: number }>(
-    `SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::float8 END AS replayed, ${timeline}`,
+async function readPosition({ watch }: Standby): Promise<{ replayed: number; timeline: number; database: string }> {
+  const { rows } = await watch.query<{ replayed: number | null; timeline: number; database: string }>(
+    `SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::float8 END AS replayed, ${timeline}, ${database}`,
   )
   const [position] = rows
   if (typeof position?.replayed !== "number") throw new Error("it is not a standby")
-  return { replayed: position.replayed, timeline: position.timeline }
+  return { ...position, replayed: position.replayed }
 }
 
 class StandbyLost extends Error {
