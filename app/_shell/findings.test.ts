@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { findDocuments } from "@/app/find/documents"
+import { kinds } from "@/lib/surfaces"
 import { isPresent } from "@/tests/support/pages"
 import { type Finding, groupsOf, withoutKey } from "./findings"
 import { findingsFor } from "./findings-for"
@@ -79,5 +80,5 @@ test("a keyword is found from its first letter, a name from any", () => {
 })
 
 test("only the first characters of a key are searched for", () => {
-  expect(withoutKey("tsk_usr_abcdEFGHijkl")).toBe("tsk_usr_abcd")
+  expect(withoutKey(`${kinds.user.prefix}abcdEFGHijkl`)).toBe(`${kinds.user.prefix}abcd`)
 })
