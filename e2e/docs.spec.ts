@@ -102,9 +102,9 @@ test("each guide is one click away from every document, on a wide screen and in 
   await page.mouse.wheel(0, 8_000)
   const contents = page.getByRole("navigation", { name: "Contents" })
   await page.getByRole("button", { name: "Contents" }).click()
-  await contents.getByRole("link", { name: "/admin/waitlist" }).click()
+  await contents.getByRole("link", { name: "/admin/users" }).click()
   await expect(contents).toBeHidden()
-  await expect(page.getByRole("heading", { name: "/api/v1/admin/waitlist" })).toBeInViewport()
+  await expect(page.getByRole("heading", { name: "/api/v1/admin/users" })).toBeInViewport()
 })
 
 test("the search leads to a field and to an error code, and tells when there is nothing", async ({ page }) => {
