@@ -13,7 +13,7 @@ import { type Standby, startStandby } from "@/tests/support/standby"
 import { openCursor } from "./cursor"
 import { pool } from "./pool"
 import { db } from "./prisma"
-import { fromStandby, readPool, standbyInUse, watchStandbys } from "./standbys"
+import { fromStandby, onStandbys, readPool, standbyInUse, watchStandbys } from "./standbys"
 
 // A real primary and its streaming standby; `npm run test:long -- replicas` has the faults, with servers over HTTP.
 
@@ -65,6 +65,17 @@ async function totals(): Promise<number[]> {
     JSON.parse(measured.text).data[0].orders,
   ]
 }
+
+test("a response that reads twice tells the time of its oldest read", async () => {
+  const told: number[] = []
+  const { signal } = new AbortController()
+  const read = onStandbys((work) => work(signal), { tell: (dataAsOf) => told.push(dataAsOf.getTime()) })
+  await read(async () => undefined)
+  const dataAsOf = () => fromStandby(async (dataAsOf) => dataAsOf?.getTime() ?? 0)
+  await vi.waitFor(async () => expect(await dataAsOf()).toBeGreaterThan((told[0] ?? 0) + 500), { timeout: 20_000 })
+  await read(async () => undefined)
+  expect(told).toEqual([told[0], told[0]])
+})
 
 test("lists, streams and metrics read the standby, whose age they say, and a session reads its own write", async () => {
   const before = Date.now()
