@@ -1,5 +1,5 @@
 import type { Prisma } from "@/generated/prisma/client"
-import type { Transaction } from "@/lib/platform/postgres/prisma"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 
 /** JSON numbers are exact up to this value. */
 export const maxBalance = Number.MAX_SAFE_INTEGER
@@ -50,6 +50,27 @@ async function payOwed(transaction: Transaction, userId: string, added: number):
   return paid
 }
 
+/**
+ * Pays owed credits from a balance. An account has both once a run, which had reserved the credits when they were taken
+ * back, ends for less.
+ * @returns the number of accounts
+ */
+export async function collectOwed(): Promise<number> {
+  const due = { owed: { gt: 0 }, balance: { gt: 0 } }
+  const accounts = await db().creditAccount.findMany({ where: due, select: { userId: true }, take: 100 })
+  for (const { userId } of accounts)
+    await db().$transaction(async (transaction) => {
+      await payOwed(transaction, userId, await lockedBalance(transaction, userId))
+    })
+  return accounts.length
+}
+
+async function lockedBalance(transaction: Transaction, userId: string): Promise<number> {
+  const [account] = await transaction.$queryRaw<{ balance: bigint }[]>`
+    SELECT balance FROM credit_accounts WHERE user_id = ${userId}::uuid FOR UPDATE`
+  return Number(account?.balance ?? 0)
+}
+
 /** An account that has never had credits has no row. */
 export async function ensureCreditAccount(transaction: Transaction, userId: string): Promise<void> {
   await transaction.$executeRaw`INSERT INTO credit_accounts (user_id) VALUES (${userId}::uuid) ON CONFLICT DO NOTHING`
@@ -58,9 +79,7 @@ export async function ensureCreditAccount(transaction: Transaction, userId: stri
 /** Takes credits back. The account owes the part that it has spent. */
 export async function takeBack(transaction: Transaction, entry: Omit<NewEntry, "kind">): Promise<void> {
   const { userId, amount } = entry
-  const [account] = await transaction.$queryRaw<{ balance: bigint }[]>`
-    SELECT balance FROM credit_accounts WHERE user_id = ${userId}::uuid FOR UPDATE`
-  const taken = Math.min(amount, Number(account?.balance ?? 0))
+  const taken = Math.min(amount, await lockedBalance(transaction, userId))
   if (taken > 0) await addEntry(transaction, { ...entry, kind: "adjustment", amount: -taken })
   await transaction.creditAccount.update({ where: { userId }, data: { owed: { increment: amount - taken } } })
 }

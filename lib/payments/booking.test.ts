@@ -2,15 +2,17 @@ import { randomUUID } from "node:crypto"
 import { EventEmitter, once } from "node:events"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
+import { release, reserve, settle } from "@/lib/credits/ledger"
 import { deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { maxRunning, maxWaiting } from "@/lib/platform/queues/turns"
-import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
+import { createKey, createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { ownerPool } from "@/tests/support/owner"
 import { receive } from "./booking"
 import { ProviderUnavailable } from "./errors"
+import { jobs } from "./jobs"
 import { ProviderInMemory, type ReceivedEvent } from "./provider-in-memory"
 import { reconcile } from "./reconcile"
 
@@ -235,6 +237,23 @@ test("credits that were spent before a refund are owed, and the next grant or pu
     [-100n, null],
     [-300n, null],
   ])
+})
+
+test("credits that a run had reserved during a refund pay what is owed once it ends", async () => {
+  const owner = userId as OwnerId
+  const { key } = await createKey({ user: { id: userId }, surface: "user" })
+  const { id, event } = await pack()
+  await receive(provider, event)
+  const run = { owner, keyId: key.id, idempotencyKey: null, fingerprint: Buffer.alloc(32) }
+  const [failed, settled] = [await reserve({ ...run, amount: 300 }), await reserve({ ...run, amount: 200 })]
+  if (!failed.ok || !settled.ok) throw new Error("It was not reserved.")
+  await receive(provider, provider.return(id, 1_500))
+  expect(await balance()).toEqual({ balance: 0, owed: 500 })
+  await release(owner, failed.runId, "failed")
+  await settle(owner, settled.runId, 150, ["{", "}"])
+  expect(await balance()).toEqual({ balance: 350, owed: 500 })
+  await Promise.all(Array.from({ length: 4 }, jobs.payment_owed.run))
+  expect(await balance()).toEqual({ balance: 0, owed: 150 })
 })
 
 test("a dispute takes the credits, and a dispute that is won pays owed ones first", async () => {

@@ -1,3 +1,4 @@
+import { collectOwed } from "@/lib/credits/book"
 import { endCheckouts, leaveCheckouts } from "./checkouts"
 import { paymentProvider } from "./configured"
 import type { PaymentProvider } from "./provider"
@@ -24,6 +25,10 @@ export const jobs = {
   payment_top_ups: {
     everyMs: 10_000,
     run: ifSelling(async (provider) => `${await topUpAccounts(provider)} automatic purchases made`),
+  },
+  payment_owed: {
+    everyMs: 10_000,
+    run: async () => `${await collectOwed()} accounts paid credits that they owed`,
   },
   payment_checkouts: {
     everyMs: 600_000,

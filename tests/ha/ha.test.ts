@@ -5,11 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { sweep } from "@/lib/credits/ledger"
-import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { Random } from "@/prisma/random"
 import { migrate } from "@/scripts/migrate"
 import { root } from "@/scripts/root"
-import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "@/tests/load/chaos-checks"
+import { checkBalance, checkCharges, checkLedger, reportViolation, violations, whenUp } from "@/tests/load/chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients } from "@/tests/load/chaos-clients"
 import { prepareServer, type Server } from "@/tests/load/chaos-servers"
 import type { Exchange } from "@/tests/support/exchange"
@@ -241,17 +240,6 @@ async function finishCalls(): Promise<void> {
       await sweep(observer)
     })
     for (const call of clients.open) call.keyInUse = false
-  }
-}
-
-async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error
-      await sleep(100)
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Pool } from "pg"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import type { Account, Call } from "./chaos-clients"
 
@@ -113,4 +114,16 @@ async function readPage(url: string, keys: readonly string[]): Promise<Page> {
 
 function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+/** Retries while the database is unavailable. */
+export async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) throw error
+      await sleep(100)
+    }
+  }
 }

@@ -5,13 +5,20 @@ import { afterAll, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
 import { sweep } from "@/lib/credits/ledger"
 import { grantCredits } from "@/lib/credits/mutations"
-import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { Random } from "@/prisma/random"
 import { createUser } from "@/tests/support/factories"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
 import { useDatabase } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
-import { checkBalance, checkCharges, checkCommitted, checkLedger, reportViolation, violations } from "./chaos-checks"
+import {
+  checkBalance,
+  checkCharges,
+  checkCommitted,
+  checkLedger,
+  reportViolation,
+  violations,
+  whenUp,
+} from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
 import { type Database, prepareServer, type Server, startDatabase } from "./chaos-servers"
 
@@ -229,16 +236,4 @@ async function report(
   ]
   console.log("")
   for (const [name, value] of lines) console.log(`${value.toLocaleString("en").padStart(12)}  ${name}`)
-}
-
-/** Retries while the database is unavailable. */
-async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error
-      await sleep(100)
-    }
-  }
 }
