@@ -339,8 +339,8 @@ export default function ${Many}Page({ searchParams }: PageProps<"/admin/${path}"
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-${lines(cellOf)}
+        { label: "Account", opens: true, card: "first", cell: ({ userId }, account) => account(userId) },
+${lines((column) => cellOf(column, `card: "${cardOf(column, columns)}", `))}
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}
     />
@@ -366,12 +366,24 @@ ${lines(cellOf)}
   )
 }
 
-function cellOf({ label, field, cell }: Column): string {
-  return `        { label: "${label}", cell: ({ ${field} }) => ${cell} },`
+function cellOf({ label, field, cell }: Column, card = ""): string {
+  return `        { label: "${label}", ${card}cell: ({ ${field} }) => ${cell} },`
 }
 
 function cellsOf(columns: readonly Column[]): string {
-  return [...new Set(["Day", ...columns.map(({ cell }) => /\w+/.exec(cell)?.[0])])].sort().join(", ")
+  return [...new Set(["Day", ...columns.map(componentOf)])].sort().join(", ")
+}
+
+function componentOf({ cell }: Column): string {
+  return /\w+/.exec(cell)?.[0] ?? ""
+}
+
+/** The two lines of a card have room for the first status, text and number. */
+function cardOf(column: Column, columns: readonly Column[]): string {
+  const component = componentOf(column)
+  const cards: Record<string, string> = { Status: "end", Text: "rest", Count: "named" }
+  const isFirst = columns.find((other) => componentOf(other) === component) === column
+  return (isFirst && cards[component]) || "none"
 }
 
 async function page(names: Names): Promise<void> {
@@ -683,7 +695,7 @@ export default async function ${Many}Page({ searchParams }: PageProps<"/account/
         download="/account/csv/${path}"
         filters={GET.endpoint.filters}
         columns={[
-${columns.map(cellOf).join("\n")}
+${columns.map((column) => cellOf(column)).join("\n")}
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
         ]}
         listing={listing}
