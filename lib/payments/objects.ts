@@ -61,10 +61,10 @@ export async function findAccount(
 /** `closed` is also an account that is banned and will be erased. */
 export type Account = { status: Standing["status"] } | { status: "erased"; requestedAt: Date }
 
-/** Also remembers the customer of a new object, unless the account is erased. */
+/** Also remembers the customer, unless the account is erased. The declined payment of a checkout may have none yet. */
 export async function lockAccount(
   transaction: Transaction,
-  { provider, userId: known }: Row,
+  { provider }: Row,
   userId: string,
   customer: string | null,
 ): Promise<Account> {
@@ -74,7 +74,7 @@ export async function lockAccount(
     account.status === "active" ? null : await transaction.accountDeletion.findUnique({ where: { userId } })
   if (deletion?.erasedAt) return { status: "erased", requestedAt: deletion.requestedAt }
   const data = { provider, id: customer ?? "", userId }
-  if (customer && !known) await transaction.providerCustomer.createMany({ data, skipDuplicates: true })
+  if (customer) await transaction.providerCustomer.createMany({ data, skipDuplicates: true })
   return deletion ? { status: "closed" } : account
 }
 

@@ -83,8 +83,10 @@ test("automatic top-up charges the saved card once, pauses at a decline with an 
   await setTopUp(userId, { below: packCredits, pack: packCredits, currency: pack.currency, maxPerMonth: 2 })
   const started = await startCheckout(provider, viewer, pack)
   const session = (started.ok && started.url.split("/").at(-1)) || expect.fail()
-  await stripe.control("pay", { session, method: "works" })
-  await receive(provider, { eventId: null, concerns: [{ kind: "payment", id: session }] })
+  for (const method of ["declines", "works"]) {
+    await stripe.control("pay", { session, method })
+    await receive(provider, { eventId: null, concerns: [{ kind: "payment", id: session }] })
+  }
 
   const drain = () => pool().query("UPDATE credit_accounts SET balance = 0 WHERE user_id = $1", [userId])
   const state = async () => {

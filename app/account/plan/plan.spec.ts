@@ -66,6 +66,7 @@ for (const javaScriptEnabled of scripting) {
       await expectBalance(page, 5 + pack.credits)
       await page.reload()
       await expectBalance(page, 5 + pack.credits)
+      await expect(page.getByRole("button", { name: "Invoices, receipts and cards" })).toBeVisible()
       await page.goto("/account/orders")
       await expect(page.getByRole("main")).toContainText(inCredits(pack.credits))
     })
@@ -76,7 +77,7 @@ for (const javaScriptEnabled of scripting) {
     }) => {
       await page.goto(`/pricing?interval=${interval}&currency=${currency}`)
       const choice = `/account/plan?plan=${low.id}`
-      await expect(page.getByRole("link", { name: `Buy ${low.name}` })).toHaveAttribute(
+      await expect(page.getByRole("link", { name: `Subscribe to ${low.name}` })).toHaveAttribute(
         "href",
         `/sign-up?callbackUrl=${encodeURIComponent(choice)}`,
       )
@@ -102,8 +103,8 @@ for (const javaScriptEnabled of scripting) {
         await expect(tile(page, "Plan")).toContainText(`${high.name} Active`)
         // Of the new plan, less the unused time of the old one, which has just started.
         await expectBalance(page, high.credits)
-        await confirm(page, `Change to ${low.name}`, `Change to ${low.name}?`, "Change later")
-        await expect(page.getByText(`Your plan changes to ${low.name} later.`)).toBeVisible()
+        await confirm(page, `Change to ${low.name}`, `Change to ${low.name}?`, /^Change on /)
+        await expect(page.getByText(`Your plan changes to ${low.name} on`)).toBeVisible()
         await open(page)
         await expect(tile(page, "Next plan")).toContainText(low.name)
         if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
@@ -114,6 +115,7 @@ for (const javaScriptEnabled of scripting) {
       await expect(page.getByText("Your plan ends on")).toBeVisible()
       await open(page)
       await expect(tile(page, "Plan")).toContainText("Cancels on")
+      await expect(page.getByText("Resume it first.")).toBeVisible()
       await confirm(page, "Resume plan", "Keep your plan?", "Keep plan")
       await expect(page.getByText("Your plan continues.")).toBeVisible()
       await open(page)
