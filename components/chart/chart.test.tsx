@@ -56,17 +56,17 @@ test("only failures have the color of a bad status, and no series has that of a 
   expect(drawn([{ label: "Failed", isFailure: true, values: [1, 2, 3] }])).toContain('fill="var(--bad)"')
 })
 
-test("values begin with the period in which something was created, and a single one is a dot", () => {
+test("values begin with the period in which something was created, and a single one is as wide as its period", () => {
   const starts = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => new Date(day))
   const since = (time: string) => valuesSince(new Date(time), starts, [0, 0, 5])
   expect(since("2026-11-01")).toEqual([0, 0, 5])
   expect(since("2026-12-31T23:59:59Z")).toEqual([null, 0, 5])
   expect(since("2027-01-01T00:00:00Z")).toEqual([null, null, 5])
-  expect(drawn([{ label: "Balance", values: since("2027-01-01T00:00:00Z") }], "line")).toMatch(/d="M2\.5 \S+h0"/)
+  expect(drawn([{ label: "Balance", values: since("2027-01-01T00:00:00Z") }], "line")).toMatch(/d="M2 \S+h1"/)
 })
 
 test("a line is broken where there is no value, and negative bars hang from zero", () => {
-  expect(drawn([{ label: "Rate", values: [1, null, 2] }], "line")).toMatch(/d="M0\.5 \S+M2\.5 \S+"/)
+  expect(drawn([{ label: "Rate", values: [1, null, 2] }], "line")).toMatch(/d="M0 \S+M2 \S+"/)
   expect(drawn([{ label: "Net", values: [-10, 0, 10] }])).toMatch(/d="M0\.14 50V100h0\.72V50zM2\.14 50V0h0\.72V50z"/)
 })
 

@@ -191,9 +191,11 @@ function Line({
 }) {
   const path = values.map((value, index) => {
     const isFirst = (values[index - 1] ?? null) === null
-    // A value without neighbors is a dot.
     const isAlone = isFirst && (values[index + 1] ?? null) === null
-    return value === null ? "" : `${isFirst ? "M" : "L"}${index + 0.5} ${rounded(y(value))}${isAlone ? "h0" : ""}`
+    if (value === null) return ""
+    // A dot would hardly be visible.
+    if (isAlone) return `M${index} ${rounded(y(value))}h1`
+    return `${isFirst ? "M" : "L"}${index + 0.5} ${rounded(y(value))}`
   })
   return (
     <path
