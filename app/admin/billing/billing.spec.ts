@@ -4,6 +4,7 @@ import { expect } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll } from "@/e2e/accessibility"
 import { createAccount, test } from "@/e2e/fixtures"
 import { hydrated } from "@/e2e/pages"
+import { scripting } from "@/tests/support/sample"
 
 async function control<Result>(name: string, fields: Record<string, string>): Promise<Result> {
   const standIn = readFileSync(String(process.env.E2E_STRIPE_FILE), "utf8")
@@ -72,3 +73,44 @@ test("a purchase that was paid elsewhere is recorded once for its invoice number
   await page.getByRole("link", { name: "Show the order" }).click()
   await expect(page.locator("main .row")).toHaveCount(1)
 })
+
+for (const javaScriptEnabled of scripting) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("a request that the provider always refuses is withdrawn with a reason", async ({
+      page,
+      signInAs,
+      database,
+    }) => {
+      const { id: userId } = await createAccount(database)
+      const id = randomUUID()
+      await database.query(
+        `INSERT INTO provider_requests (id, provider, user_id, action, object_id, attempts, try_at, error)
+         VALUES ($1, 'stripe', $2, 'refund', 'pi_unknown', 3, now() + interval '1 day', 'ProviderRefused')`,
+        [id, userId],
+      )
+      await signInAs("finance")
+      await page.goto("/admin/billing")
+      if (javaScriptEnabled) await hydrated(page)
+      const button = page.locator(`button[name=withdraw][value="${id}"]`)
+      await expect(page.locator("main li", { has: button })).toContainText("tried 3 times: ProviderRefused")
+      await button.click()
+      const title = "Withdraw this request"
+      const panel = page.getByRole(javaScriptEnabled ? "dialog" : "region", { name: title, exact: true })
+      await expect(panel).toContainText("Refund, pi_unknown")
+      await panel.getByLabel("Reason").fill("Paid back by hand")
+      if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
+      await panel.getByRole("button", { name: "Withdraw request" }).click()
+      await expect(page.getByRole("status").filter({ hasText: "Request withdrawn." })).toBeVisible()
+      await expect(button).toHaveCount(0)
+      const { rows } = await database.query("SELECT done_at, withdrawn_at FROM provider_requests WHERE id = $1", [id])
+      expect(rows).toEqual([{ done_at: expect.any(Date), withdrawn_at: expect.any(Date) }])
+      const { rows: audited } = await database.query(
+        "SELECT details FROM audit_entries WHERE action = 'payment_request.withdrawn' AND target_id = $1",
+        [userId],
+      )
+      expect(audited).toEqual([{ details: { action: "refund", reason: "Paid back by hand" } }])
+    })
+  })
+}
