@@ -27,7 +27,7 @@ export function ConfirmDialog({ confirmation, onClose, onDone, focusAfter }: Con
               <ConfirmForm
                 confirmation={confirmation}
                 onDone={onDone}
-                cancel={<Button onClick={onClose}>Cancel</Button>}
+                cancel={<Button onClick={onClose}>{confirmation.dismiss ?? "Cancel"}</Button>}
               />
             </>
           )}

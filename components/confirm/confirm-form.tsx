@@ -13,6 +13,8 @@ export type Confirmation = {
   fields: ReactNode
   submit: string
   kind: ButtonKind
+  /** In the place of “Cancel”, where the action cancels something. */
+  dismiss?: string
 }
 
 export function ConfirmForm({

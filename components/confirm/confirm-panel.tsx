@@ -45,7 +45,7 @@ export function ConfirmPanel({
         }
         cancel={
           <Link href={page} className={buttonStyle()}>
-            Cancel
+            {confirmation.dismiss ?? "Cancel"}
           </Link>
         }
       />

@@ -22,7 +22,7 @@ const notFound = { not_found: "It does not exist." }
 const waits = {
   text: "The payment provider has not done this yet. It is stored, and repeated until it succeeds.",
   href: "/admin/billing",
-  link: "What waits",
+  link: "Pending requests",
 }
 
 const repeatedForm = "This form was already submitted. It was not applied again."

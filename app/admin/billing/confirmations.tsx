@@ -87,6 +87,7 @@ export function cancellationOf({ id, email, plan, price, ...subscription }: Canc
     ),
     submit: "Cancel subscription",
     kind: "danger",
+    dismiss: "Keep subscription",
   }
 }
 

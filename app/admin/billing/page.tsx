@@ -43,7 +43,7 @@ export default async function PaymentsPage({ searchParams }: PageProps<"/admin/b
       title={entry.label}
       intro={
         paymentProvider()
-          ? "What differs between the payment provider and our books, and work that waits for the provider."
+          ? "Differences between the payment provider and our books, and pending requests and events."
           : "No payment provider is configured, so nothing is sold here."
       }
       actions={
@@ -66,10 +66,10 @@ export default async function PaymentsPage({ searchParams }: PageProps<"/admin/b
         <Tile lead label="To check" note={comparison ? <Compared {...comparison} /> : "Not compared yet"}>
           <Count value={differences.length} />
         </Tile>
-        <Tile label="Requests that wait">
+        <Tile label="Pending requests">
           <Count value={requests.length} />
         </Tile>
-        <Tile label="Events that wait">
+        <Tile label="Pending events">
           <Count value={events.length} />
         </Tile>
       </Tiles>
@@ -85,7 +85,7 @@ export default async function PaymentsPage({ searchParams }: PageProps<"/admin/b
         ))}
       </PanelList>
       <WithdrawalButtons subjects={mayManage ? requests.map(subjectOf) : []}>
-        <PanelList title="Requests to the provider" empty="None waits.">
+        <PanelList title="Pending requests to the provider" empty="None">
           {requests.map(({ id, action, objectId, userId, attempts, error, createdAt }) => (
             <PanelRow
               key={id}
@@ -115,7 +115,7 @@ export default async function PaymentsPage({ searchParams }: PageProps<"/admin/b
           ))}
         </PanelList>
       </WithdrawalButtons>
-      <PanelList title="Events of unknown payments and subscriptions" empty="None waits.">
+      <PanelList title="Events of unknown payments and subscriptions" empty="None">
         {events.map(({ id, kind, objectId, receivedAt }) => (
           <PanelRow
             key={`${id} ${objectId}`}

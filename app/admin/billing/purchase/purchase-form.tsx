@@ -37,7 +37,7 @@ export function PurchaseForm({ account, items, currencies }: { account: string; 
         required
       />
       <SelectField label="Plan or pack" name="item" options={items} required />
-      <div className="grid grid-cols-2 gap-4">
+      <div className="grid grid-cols-2 items-start gap-4">
         <TextField label="Amount paid" name="amount" inputMode="decimal" autoComplete="off" required />
         <SelectField label="Currency" name="currency" options={currencies} required />
       </div>

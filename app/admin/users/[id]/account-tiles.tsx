@@ -28,7 +28,7 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
           note={
             <>
               {shortage && <span className="block text-warn">{shortage}</span>}
-              {owed > 0 && <span className="block text-warn">owes {inCredits(owed)} since a refund</span>}
+              {owed > 0 && <span className="block text-warn">owes {inCredits(owed)} after a refund or dispute</span>}
               {held > 0 && <span className="block">{inCredits(held)} held by runs in progress</span>}
             </>
           }
