@@ -28,7 +28,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
   const free = env().WELCOME_CREDITS
   const at = (choice: { interval?: string; currency?: string }) =>
     `/pricing?${new URLSearchParams({ interval, currency, ...choice })}`
-  const buy = (what: Record<string, string>, label: string) => {
+  const buy = (what: Record<string, string>, text: string, label: string) => {
     if (!topUp()) return null
     const page = `${planPage}?${new URLSearchParams(what)}`
     return (
@@ -37,7 +37,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
         aria-label={label}
         className={`${buttonStyle()} justify-self-start`}
       >
-        Buy
+        {text}
       </Link>
     )
   }
@@ -55,7 +55,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
             <div className="grid max-w-2xl gap-3 text-base text-pretty text-muted sm:text-lg">
               <p>
                 {free > 0 && `Your first ${inCredits(free)} are free: you get them at sign-up. `}A plan adds credits
-                every {planIntervals.join(" or ")}.
+                every {planIntervals.join(" or ")} until you cancel. Credits do not expire, and prices include taxes.
               </p>
               {metered.map((endpoint) => (
                 <CallPrice key={endpoint.path} call={endpoint} />
@@ -67,7 +67,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
           <PlanCards
             currency={currency}
             interval={interval}
-            action={({ id, name }) => buy({ plan: id }, `Buy ${name}`)}
+            action={({ id, name }) => buy({ plan: id }, "Subscribe", `Subscribe to ${name}`)}
           />
           {!topUp() && (
             <p className="text-muted">
@@ -75,7 +75,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
             </p>
           )}
         </div>
-        <SiteSection title="Packs" text={<p>A pack adds credits once. They do not expire.</p>}>
+        <SiteSection title="Packs" text={<p>A pack adds credits once.</p>}>
           <ul className="grid gap-4 sm:grid-cols-3">
             {creditPacks.map(({ credits, amount }) => (
               <li
@@ -85,7 +85,7 @@ export default async function PricingPage({ searchParams }: PageProps<"/pricing"
               >
                 <p className="font-medium">{inCredits(credits)}</p>
                 <p className="text-3xl font-semibold tracking-tight">{price(amount, currency)}</p>
-                {buy({ pack: String(credits), currency }, `Buy ${inCredits(credits)}`)}
+                {buy({ pack: String(credits), currency }, "Buy", `Buy ${inCredits(credits)}`)}
               </li>
             ))}
           </ul>

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react"
-import { Money, Status } from "@/components/list/cells"
+import { Status } from "@/components/list/cells"
 import { Tile } from "@/components/ui/tile"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { type CurrentSubscription, periodEndLabel } from "@/lib/purchases/subscriptions"
+import { price } from "./plan-cards"
 
 type Plan = Pick<
   CurrentSubscription,
@@ -10,16 +11,17 @@ type Plan = Pick<
 >
 
 /** The price is that at the start of the subscription, which may differ from the plan's current price. */
-export function PlanTile({ plan, includes }: { plan: Plan; includes?: ReactNode }) {
+export function PlanTile({ plan, includes, children }: { plan: Plan; includes?: ReactNode; children?: ReactNode }) {
   return (
     <Tile
       label="Plan"
       note={
         <>
           <span className="block">
-            <Money amount={plan.amount} currency={plan.currency} /> {includes} per {plan.interval}
+            {price(plan.amount, plan.currency)} {includes} per {plan.interval}
           </span>
           {periodEndLabel(plan)} <span className="whitespace-nowrap">{plainDate(plan.currentPeriodEnd)}</span>
+          {children}
         </>
       }
     >

@@ -45,7 +45,7 @@ export function changeOf(own: OwnPlan, planId: string, now = new Date()): Change
     plan,
     at: "now",
     due: Math.max(0, plan.amount - left),
-    credits: Math.max(0, plan.credits - Math.floor(subscription.planCredits * unused)),
+    credits: Math.max(0, plan.credits - Math.round(subscription.planCredits * unused)),
   }
 }
 

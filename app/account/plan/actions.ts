@@ -141,7 +141,10 @@ export const change = formAction({
       const result = await changePlan(provider, viewer.id, plan)
       if (!result.ok) return refused(obstacles[result.reason])
       const { name } = result.change.plan
-      const words = result.change.at === "now" ? `Your plan is now ${name}.` : `Your plan changes to ${name} later.`
+      const words =
+        result.change.at === "now"
+          ? `Your plan is now ${name}.`
+          : `Your plan changes to ${name} ${await atPeriodEnd(viewer)}.`
       return done<Message>(words + (result.isBooked ? "" : later))
     })
     revalidatePath(planPage)
@@ -167,15 +170,16 @@ async function end(viewer: Viewer, at: "period_end" | "never"): Promise<Outcome<
   const outcome = await withProvider(viewer, async (provider) => {
     const result = await endPlan(provider, viewer.id, at)
     if (!result.ok) return refused(obstacles[result.reason])
-    const until = (await currentSubscription(viewer.id))?.currentPeriodEnd
-    const words =
-      at === "never"
-        ? "Your plan continues."
-        : `Your plan ends${until ? ` on ${plainDate(until)}` : " with its period"}.`
+    const words = at === "never" ? "Your plan continues." : `Your plan ends ${await atPeriodEnd(viewer)}.`
     return done<Message>(words + (result.isBooked ? "" : later))
   })
   revalidatePath(planPage)
   return outcome
+}
+
+async function atPeriodEnd({ id }: Viewer): Promise<string> {
+  const end = (await currentSubscription(id))?.currentPeriodEnd
+  return end ? `on ${plainDate(end)}` : "with its period"
 }
 
 export const changeTopUp = formAction({

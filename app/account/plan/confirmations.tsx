@@ -20,6 +20,6 @@ export function confirmationOf({ kind, plan, title, text, submit }: Question): C
     action: actions[kind],
     fields: <input type="hidden" name="plan" value={plan} />,
     submit,
-    kind: kind === "cancel" ? "danger" : "primary",
+    ...(kind === "cancel" ? { kind: "danger", dismiss: "Keep plan" } : { kind: "primary" }),
   }
 }

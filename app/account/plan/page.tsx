@@ -3,16 +3,15 @@ import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { PlanCards, price } from "@/components/account/plan-cards"
 import { PlanChoice } from "@/components/account/plan-choice"
 import { PlanTile } from "@/components/account/plan-tile"
-import { Shortage } from "@/components/account/shortage"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
-import { Card, Cards } from "@/components/page/card"
+import { Card } from "@/components/page/card"
 import { PageFrame, Panel } from "@/components/page/page-frame"
 import { SupportLink } from "@/components/page/support-link"
 import { Button } from "@/components/ui/button"
 import { Notice } from "@/components/ui/notice"
 import { Tile, Tiles } from "@/components/ui/tile"
 import type { TopUp } from "@/generated/prisma/client"
-import { inCredits } from "@/lib/credits/words"
+import { inCredits, shortageOf } from "@/lib/credits/words"
 import { paymentProvider } from "@/lib/payments/configured"
 import { bookReturn } from "@/lib/payments/returned"
 import { type PlanSummary, planSummary } from "@/lib/payments/summary"
@@ -27,7 +26,7 @@ import { entry } from "./navigation"
 import { PlanButtons } from "./plan-buttons"
 import { priceOf, questionsOf } from "./questions"
 import { EndTopUpForm, TopUpForm } from "./top-up-form"
-import { returns } from "./words"
+import { obstacles, returns } from "./words"
 
 export const metadata: Metadata = { title: entry.label }
 
@@ -44,6 +43,7 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
   const asked = askedOf(query, questions)
   const pack = provider ? askedPack(query) : undefined
   const isPastDue = own?.subscription.status === "past_due"
+  const obstacle = isPastDue ? obstacles.past_due : own?.subscription.cancelAtPeriodEnd && obstacles.ending
   const currency =
     own?.subscription.currency ?? planCurrencies.find((code) => code === query.currency) ?? planCurrencies[0]
   const interval =
@@ -108,10 +108,12 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
               </h2>
               <PlanChoice interval={interval} currency={own ? null : currency} at={at} />
             </div>
-            {own && questions.length === 0 && (
+            {own && questions.length === 0 ? (
               <p className="text-muted">
-                This plan was not bought on this page. To change or cancel it, write to <SupportLink />.
+                This plan was not bought here. To change or cancel it, write to <SupportLink />.
               </p>
+            ) : (
+              obstacle && <p className="text-muted">{obstacle}</p>
             )}
             <PlanButtons questions={questions}>
               <PlanCards
@@ -141,33 +143,31 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
               ))}
             </ul>
           </section>
-          <Cards>
-            <Card
-              label="Automatic top-up"
-              title="Automatic top-up"
-              id="top-up"
-              intro="When your balance falls below a number of credits, a pack is bought with your saved card."
-            >
-              {topUp?.pausedAt && (
-                <Notice tone="warn">
-                  Paused since {plainDate(topUp.pausedAt)}: {pauseOf(topUp)}
-                </Notice>
+          <Card
+            label="Automatic top-up"
+            title="Automatic top-up"
+            id="top-up"
+            intro="When your balance falls below a number of credits, a pack is bought with your saved card."
+          >
+            {topUp?.pausedAt && (
+              <Notice tone="warn">
+                Paused since {plainDate(topUp.pausedAt)}: {pauseOf(topUp)}
+              </Notice>
+            )}
+            {topUp && !topUp.pausedAt && <p>Automatic top-up is on.</p>}
+            <TopUpForm
+              settings={topUp}
+              packs={Object.fromEntries(
+                creditPacks.map(({ credits, amount }) => [
+                  credits,
+                  `${inCredits(credits)} for ${price(amount, topUp?.currency ?? currency)}`,
+                ]),
               )}
-              {topUp && !topUp.pausedAt && <p>Automatic top-up is on.</p>}
-              <TopUpForm
-                settings={topUp}
-                packs={Object.fromEntries(
-                  creditPacks.map(({ credits, amount }) => [
-                    credits,
-                    `${inCredits(credits)} for ${price(amount, topUp?.currency ?? currency)}`,
-                  ]),
-                )}
-                currency={topUp?.currency ?? currency}
-                submit={topUp ? "Save" : "Turn on"}
-              />
-              {topUp && <EndTopUpForm />}
-            </Card>
-          </Cards>
+              currency={topUp?.currency ?? currency}
+              submit={topUp ? "Save" : "Turn on"}
+            />
+            {topUp && <EndTopUpForm />}
+          </Card>
         </>
       ) : (
         <p className="text-muted">
@@ -227,18 +227,19 @@ function Summary({
     questions.find(({ kind }) => kind === "cancel"),
     questions.find(({ kind }) => kind === "resume"),
   ]
+  const shortage = shortageOf(balance, needed)
   return (
-    <>
+    <PlanButtons questions={questions}>
       <Tiles>
         <Tile
           lead
           label="Balance"
           note={
             <>
-              <Shortage balance={balance} neededForCall={needed} />
+              {shortage && <span className="block text-warn">{shortage}</span>}
               {owed > 0 && (
                 <span className="block text-warn">
-                  {inCredits(owed)} owed since a refund: the next credits pay them
+                  {inCredits(owed)} owed after a refund or dispute: the next credits pay them
                 </span>
               )}
             </>
@@ -247,7 +248,26 @@ function Summary({
           {inCredits(balance)}
         </Tile>
         {own ? (
-          <PlanTile plan={own.subscription} includes={<>and {inCredits(own.subscription.planCredits)}</>} />
+          <PlanTile plan={own.subscription} includes={<>and {inCredits(own.subscription.planCredits)}</>}>
+            <span className="mt-2 flex flex-wrap gap-2 empty:hidden">
+              {keep && (
+                <Button type="submit" name="resume" value={keep.plan}>
+                  {own.subscription.cancelAtPeriodEnd ? "Resume plan" : `Keep ${own.subscription.planName}`}
+                </Button>
+              )}
+              {stop && (
+                <Button
+                  type="submit"
+                  name="cancel"
+                  value={stop.plan}
+                  kind="danger-quiet"
+                  className="border border-line"
+                >
+                  Cancel plan
+                </Button>
+              )}
+            </span>
+          </PlanTile>
         ) : (
           <Tile label="Plan" note={isSold ? "A plan adds credits every month or year." : undefined}>
             None
@@ -262,23 +282,7 @@ function Summary({
           </Tile>
         )}
       </Tiles>
-      {(stop || keep) && (
-        <PlanButtons questions={questions}>
-          <div className="flex flex-wrap gap-2">
-            {keep && (
-              <Button type="submit" name="resume" value={keep.plan}>
-                {own?.subscription.cancelAtPeriodEnd ? "Resume plan" : `Keep ${own?.subscription.planName}`}
-              </Button>
-            )}
-            {stop && (
-              <Button type="submit" name="cancel" value={stop.plan} kind="danger-quiet" className="border border-line">
-                Cancel plan
-              </Button>
-            )}
-          </div>
-        </PlanButtons>
-      )}
-    </>
+    </PlanButtons>
   )
 }
 

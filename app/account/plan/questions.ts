@@ -16,6 +16,7 @@ export function questionsOf(own: OwnPlan | null): Question[] {
   const { subscription: current, objectId, next } = own
   if (!objectId) return []
   const end = plainDate(current.currentPeriodEnd)
+  const isPastDue = current.status === "past_due"
   const ending: Question[] = current.cancelAtPeriodEnd
     ? [resume("", `Your plan renews on ${end} as before: you pay nothing now.`)]
     : [
@@ -23,7 +24,7 @@ export function questionsOf(own: OwnPlan | null): Question[] {
           kind: "cancel",
           plan: "",
           title: `Cancel ${current.planName}?`,
-          text: `You keep the plan until ${end} and pay nothing more. Credits that you have stay. Until then you can resume it.`,
+          text: `You keep the plan until ${end}, and it does not renew. ${isPastDue ? "The overdue payment remains due. " : ""}Credits that you have stay. Until then you can resume it.`,
           submit: `End plan on ${end}`,
         },
       ]
@@ -51,7 +52,7 @@ function subscription(plan: SoldPlan): Question {
     kind: "subscribe",
     plan: plan.id,
     title: `Subscribe to ${plan.name}?`,
-    text: `You pay ${price(plan.amount, plan.currency)} now, on the page of our payment provider, and again every ${plan.interval} until you cancel. Each payment adds ${inCredits(plan.credits)}.`,
+    text: `You pay ${price(plan.amount, plan.currency)}, taxes included, now on the page of our payment provider, and again every ${plan.interval} until you cancel. Each payment adds ${inCredits(plan.credits)}.`,
     submit: "Continue to payment",
   }
 }
@@ -61,9 +62,16 @@ function changeQuestion(own: OwnPlan, plan: SoldPlan): Question | undefined {
   if (typeof change === "string") return undefined
   const title = `Change to ${plan.name}?`
   const { planName, currentPeriodEnd } = own.subscription
+  const end = plainDate(currentPeriodEnd)
   const text =
     change.at === "now"
       ? `You pay about ${price(change.due, plan.currency)} now: ${price(plan.amount, plan.currency)} less the unused time of ${planName}. About ${inCredits(change.credits)} are added at once, and credits that you have stay. From now on you pay ${priceOf(plan)}.`
-      : `You pay nothing now and keep ${planName} until ${plainDate(currentPeriodEnd)}. From then on you pay ${priceOf(plan)} for ${inCredits(plan.credits)}. Credits that you have stay.`
-  return { kind: "change", plan: plan.id, title, text, submit: change.at === "now" ? "Pay and change" : "Change later" }
+      : `You pay nothing now and keep ${planName} until ${end}. From then on you pay ${priceOf(plan)} for ${inCredits(plan.credits)}. Credits that you have stay.`
+  return {
+    kind: "change",
+    plan: plan.id,
+    title,
+    text,
+    submit: change.at === "now" ? "Pay and change" : `Change on ${end}`,
+  }
 }

@@ -40,7 +40,7 @@ export function TopUpForm({
           defaultValue={String(settings?.pack ?? Object.keys(packs)[0])}
         />
         <TextField
-          label="Times a month, at most"
+          label="Maximum per month"
           name="maxPerMonth"
           inputMode="numeric"
           defaultValue={settings?.maxPerMonth ?? 1}

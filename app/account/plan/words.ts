@@ -6,7 +6,7 @@ type Reason = Extract<Changed | Ended, { ok: false }>["reason"]
 /** Why a plan does not change. */
 export const obstacles: Record<Reason, string> = {
   no_plan: "You have no plan. Reload this page.",
-  not_bought_here: "This plan was not bought on this page. Contact us to change it.",
+  not_bought_here: "This plan was not bought here. Contact us to change it.",
   not_sold: "This plan is no longer sold.",
   same: "This is your plan already.",
   other_currency: "A plan keeps its currency. Cancel it, and subscribe again once it has ended.",
