@@ -16,6 +16,7 @@ import { Link } from "@/components/ui/link"
 import { RowsTable, type TableColumn } from "@/components/ui/table"
 import { Tile, Tiles } from "@/components/ui/tile"
 import { alertsOf } from "@/lib/credits/alerts"
+import { owedBy } from "@/lib/credits/balance"
 import { creditDays, forecastOf } from "@/lib/credits/days"
 import { describeForecast, inCredits, nameOfLine, shortageOf } from "@/lib/credits/words"
 import { deliversEmails } from "@/lib/platform/email/mailbox"
@@ -38,13 +39,15 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
   if (params.kind || params.runId) redirect(addressOf(entriesPage, params))
   // A filter or page number in the URL means that the viewer reads the ledger, so the forecast and charts are left out.
   const isWhole = cleanQuery(page, params).size === 0
-  const [{ query, found }, days, alerts, needed] = await Promise.all([
+  const [{ query, found }, days, alerts, owing, needed] = await Promise.all([
     readListing(page, params, (search) => endpoint.read(viewer.id, search)),
     isWhole ? creditDays(viewer.id) : null,
     isWhole && deliversEmails() ? alertsOf(viewer.id) : null,
+    owedBy([viewer.id]),
     neededForCall(),
   ])
   const canCall = "data" in found && !shortageOf(found.meta.balance, needed)
+  const owed = owing.get(viewer.id) ?? 0
   const forecast = days && canCall ? forecastOf(found.meta.balance, days) : null
   return (
     <PageFrame
@@ -69,6 +72,11 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
           <Tile label="Held" note="by runs in progress">
             {inCredits(found.meta.held)}
           </Tile>
+          {owed > 0 && (
+            <Tile label="Owed" note="after a refund or dispute: the next credits pay them">
+              {inCredits(owed)}
+            </Tile>
+          )}
         </Tiles>
       )}
       {alerts && (

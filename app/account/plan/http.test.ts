@@ -27,7 +27,7 @@ async function customer() {
       const action = actions.find((candidate) => candidate.name === `account/plan ${name}`)
       return callAction(server, action ?? expect.fail(name), { path: page, fields, headers })
     },
-    show: async (query = "") => textOf((await ask(server, { path: page + query, headers })).text),
+    show: async (query = "", at = page) => textOf((await ask(server, { path: at + query, headers })).text),
     balance: async () => Number((await db().creditAccount.findUnique({ where: { userId: user.id } }))?.balance ?? 0),
     plan: () => db().subscription.findFirst({ where: { userId: user.id, status: { not: "canceled" } } }),
   }
@@ -72,6 +72,10 @@ describe.runIf(actions.length > 0)("a customer", () => {
     const [pack] = creditPacks
     await buy(by, "buyPack", { pack: String(pack.credits), currency })
     expect(await by.balance()).toBe(before + pack.credits)
+    expect(await by.show("", "/account/credits")).not.toContain("Owed")
+    await db().creditAccount.update({ where: { userId: by.id }, data: { owed: 7 } })
+    for (const at of [page, "/account/credits"])
+      expect(await by.show("", at)).toMatch(/7 credits.*after a refund or dispute/)
     expect((await by.post("subscribe", { plan: cheapest.id })).text).toContain("You have a plan already.")
   })
 

@@ -18,7 +18,7 @@ export const obstacles: Record<Reason, string> = {
 
 /** Of a checkout to which its customer returns. */
 export const returns: Record<Returned, { tone: "good" | "warn" | "bad"; text: string }> = {
-  paid: { tone: "good", text: "Thank you. Your payment has arrived, and its credits are in your balance." },
+  paid: { tone: "good", text: "Thank you. Your payment has arrived, and its credits have been added." },
   processing: {
     tone: "warn",
     text: "Your bank is processing the payment. Its credits are added when it arrives; reload this page to see it.",
