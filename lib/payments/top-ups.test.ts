@@ -151,7 +151,7 @@ test("an attempt without a result is not repeated once the provider may have for
   provider.failure = new ProviderUnavailable("503")
   await topUpAccounts(provider)
   provider.failure = undefined
-  await pool().query("UPDATE orders SET created_at = created_at - interval '21 hours' WHERE user_id = $1", [id])
+  await pool().query("UPDATE checkouts SET created_at = created_at - interval '21 hours' WHERE user_id = $1", [id])
   await topUpAccounts(provider)
   expect(await orders()).toMatchObject([{ status: "failed" }])
   expect([provider.payments.size, (await settings())?.pausedAt]).toEqual([0, expect.any(Date)])

@@ -64,8 +64,8 @@ function decide(userId: string): Promise<boolean> {
 /** Just made, or left by an attempt that failed without a result. */
 function findUnpaid(): Promise<Unpaid[]> {
   return db().$queryRaw`
-    SELECT o.id, o.user_id AS "userId", o.amount, o.currency, o.credits, o.description, o.created_at AS "createdAt",
-      o.status = 'pending' AS "isPending",
+    SELECT o.id, o.user_id AS "userId", o.amount, o.currency, o.credits, o.status = 'pending' AS "isPending",
+      c.created_at < now() - make_interval(hours => ${retryHours}) AS "isOld",
       users.status = 'active' AND EXISTS (
         SELECT FROM top_ups t WHERE t.user_id = users.id AND NOT is_returned) AS "isWanted"
     FROM checkouts c JOIN orders o USING (id) JOIN users ON users.id = o.user_id
@@ -73,7 +73,11 @@ function findUnpaid(): Promise<Unpaid[]> {
 }
 
 /** `isWanted` is false once the account has turned it off, got money back, or was banned or closed, while the provider was away. */
-type Unpaid = Order & { isPending: boolean; isWanted: boolean }
+type Unpaid = Pick<Order, "id" | "userId" | "amount" | "currency" | "credits"> & {
+  isPending: boolean
+  isOld: boolean
+  isWanted: boolean
+}
 
 /** A refused purchase of one account must not stop the others. It is tried again until it is too old. */
 async function chargeAlone(provider: PaymentProvider, order: Unpaid): Promise<void> {
@@ -91,11 +95,10 @@ function logFailed(orderId: string, error: unknown): void {
 
 /** Another process may do so at once: the provider knows the order's id. */
 async function charge(provider: PaymentProvider, order: Unpaid): Promise<void> {
-  const { id, userId, createdAt, isPending, isWanted } = order
+  const { id, userId, isPending, isOld, isWanted } = order
   // An event has booked it.
   if (!isPending) return endCheckout(id)
-  if (!isWanted) return fail(order, null)
-  if (createdAt.getTime() < Date.now() - retryHours * 3_600_000) return fail(order, null)
+  if (!isWanted || isOld) return fail(order, null)
   const user = await db().user.findUniqueOrThrow({ where: { id: userId } })
   const customer = await customerOf(provider.name, userId)
   try {
