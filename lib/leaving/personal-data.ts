@@ -551,6 +551,7 @@ export const personalData: Readonly<Record<string, TableOfMap>> = {
       below: [own, gone],
       pack: [own, gone],
       currency: [own, gone],
+      amount: [own, gone],
       max_per_month: [own, gone],
       paused_at: [own, gone],
       is_returned: [own, gone],

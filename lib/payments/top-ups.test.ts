@@ -220,6 +220,23 @@ function paid({ id, amount, currency }: { id: string; amount: number; currency: 
   return { id: `pi_${id}`, order: id, amount, currency }
 }
 
+test.each([{ pack: 1 }, { amount: creditPacks[0].amount - 1 }])(
+  "a pack of %j, which is not sold like that, pauses it with one email until the customer saves it again",
+  async (saved) => {
+    const { id, orders, settings, email } = await customer()
+    await db().topUp.update({ where: { userId: id }, data: saved })
+    for (let time = 0; time < 3; time++) {
+      await db().topUp.update({ where: { userId: id }, data: { tryAt: new Date(0) } })
+      await topUpAccounts(provider)
+    }
+    expect([await orders(), await settings()]).toMatchObject([[], { pausedAt: expect.any(Date) }])
+    expect(received.emails.filter((text) => text.includes(`\nTo: ${email}\r\n`))).toHaveLength(1)
+    await setTopUp(id, { below: 100, pack, currency, maxPerMonth: 1 })
+    await topUpAccounts(provider)
+    expect(await orders()).toMatchObject([{ status: "paid" }])
+  },
+)
+
 test("a banned account buys nothing", async () => {
   const { id, orders } = await customer()
   await db().user.update({ where: { id }, data: { status: "banned" } })

@@ -7,7 +7,7 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { log } from "@/lib/platform/telemetry/log"
 import { receive } from "./booking"
-import { createPackOrder, customerOf, orderOf, soldPack } from "./checkouts"
+import { createPackOrder, customerOf, orderOf, type Pack, soldPack } from "./checkouts"
 import { PaymentDeclined, ProviderRefused, ProviderUnavailable } from "./errors"
 import type { PaymentProvider } from "./provider"
 
@@ -46,19 +46,32 @@ async function findDue(): Promise<string[]> {
   return (await pool().query<{ id: string }>(`${due} LIMIT 1000`)).rows.map(({ id }) => id)
 }
 
+/** Undefined if it is no longer sold, or costs more than when the customer saved it. */
+export function agreedPack({ pack, currency, amount }: Agreed): Pack | undefined {
+  const sold = soldPack(pack, currency)
+  return sold && sold.amount <= (amount ?? sold.amount) ? sold : undefined
+}
+
+type Agreed = Pick<TopUp, "pack" | "currency" | "amount">
+
 /** @returns whether an order was made */
-function decide(userId: string): Promise<boolean> {
-  return db().$transaction(async (transaction) => {
+async function decide(userId: string): Promise<boolean> {
+  const decided = await db().$transaction(async (transaction) => {
     await lockAccounts(transaction, idIn(userId))
     const rows = await transaction.$queryRawUnsafe<unknown[]>(`${due} AND t.user_id = $1::uuid`, userId)
     const topUp = await transaction.topUp.findUnique({ where: { userId } })
-    const pack = topUp && soldPack(topUp.pack, topUp.currency)
-    if (rows.length === 0 || !topUp) return false
+    if (rows.length === 0 || !topUp) return undefined
+    const pack = agreedPack(topUp)
     if (pack) await createPackOrder(transaction, userId, pack, true)
-    // The pack is no longer sold.
     else await transaction.topUp.update({ where: { userId }, data: { pausedAt: new Date() } })
-    return pack !== undefined
+    return { topUp, pack }
   })
+  if (!decided) return false
+  const { topUp, pack } = decided
+  if (pack) return true
+  const user = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  await sendEmail(user, "top_up_paused", { credits: inCredits(topUp.pack) })
+  return false
 }
 
 /** Just made, or left by an attempt that failed without a result. */
@@ -132,12 +145,13 @@ async function fail({ id, userId }: Pick<Order, "id" | "userId">, card: string |
 
 /** Looks at the card of each paused account once an hour while its balance is low. */
 async function resumeWithOtherCards(provider: PaymentProvider): Promise<void> {
-  const paused = await db().$queryRaw<Pick<TopUp, "userId" | "pausedCard">[]>`
+  const paused = await db().$queryRaw<(Agreed & Pick<TopUp, "userId" | "pausedCard">)[]>`
     UPDATE top_ups SET try_at = now() + interval '1 hour' WHERE user_id IN (
       SELECT user_id FROM top_ups t JOIN credit_accounts USING (user_id)
       WHERE paused_at IS NOT NULL AND NOT is_returned AND try_at <= now() AND balance < below LIMIT 100 FOR UPDATE OF t SKIP LOCKED)
-    RETURNING user_id AS "userId", paused_card AS "pausedCard"`
-  for (const { userId, pausedCard } of paused) {
+    RETURNING user_id AS "userId", paused_card AS "pausedCard", pack, currency, amount`
+  for (const { userId, pausedCard, ...agreed } of paused) {
+    if (!agreedPack(agreed)) continue
     const customer = await customerOf(provider.name, userId)
     const card = customer && (await cardOf(provider, customer))
     if (card && card !== pausedCard)

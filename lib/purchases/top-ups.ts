@@ -38,7 +38,8 @@ export function topUpOf(userId: OwnerId): Promise<TopUp | null> {
 /** Turns it on, also after a pause. */
 export async function setTopUp(userId: OwnerId, form: z.output<typeof topUpForm>): Promise<void> {
   await db().$transaction(async (transaction) => {
-    const settings = { ...form, pausedAt: null, isReturned: false, pausedCard: null, tryAt: new Date(0) }
+    const amount = creditPacks.find(({ credits }) => credits === form.pack)?.amount ?? null
+    const settings = { ...form, amount, pausedAt: null, isReturned: false, pausedCard: null, tryAt: new Date(0) }
     await transaction.topUp.upsert({ where: { userId }, create: { userId, ...settings }, update: settings })
     await audit(transaction, {
       ...{ actorId: userId, action: "user.top_up_changed", targetType: "user", targetId: userId },

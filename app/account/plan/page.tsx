@@ -16,6 +16,7 @@ import { paymentProvider } from "@/lib/payments/configured"
 import { bookReturn } from "@/lib/payments/returned"
 import { type PlanSummary, planSummary } from "@/lib/payments/summary"
 import { planPage } from "@/lib/payments/top-up"
+import { agreedPack } from "@/lib/payments/top-ups"
 import { plainDate, unbroken } from "@/lib/platform/text/format-time"
 import { creditPacks, planCurrencies, planIntervals } from "@/lib/product"
 import { type SoldPlan, soldPlan } from "@/lib/purchases/sold-plans"
@@ -178,7 +179,10 @@ export default async function PlanPage({ searchParams }: PageProps<"/account/pla
   )
 }
 
-function pauseOf({ isReturned, pausedCard }: Pick<TopUp, "isReturned" | "pausedCard">): string {
+function pauseOf(topUp: TopUp): string {
+  const { isReturned, pausedCard } = topUp
+  if (!agreedPack(topUp))
+    return "its pack is no longer sold, or costs more than before. It continues when you save it again."
   if (isReturned) return "a purchase was refunded or disputed. It continues when you save it again."
   return pausedCard
     ? "a payment was declined. It continues once your card changes, or when you save it again."

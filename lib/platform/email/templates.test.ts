@@ -53,6 +53,7 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   credits_too_low: [{ balance: "9 credits", added: "1,000 credits", percent: 20, needed: "10 credits", adding }],
   credit_alert: [{ period: null, amount: "90 credits", credits: "100 credits", adding }],
   top_up_declined: [{ credits: "500 credits", why: hostile }],
+  top_up_paused: [{ credits: "500 credits" }],
   key_leaked: [{ surface: "user", ...key, id: hostile, predecessor: hostile }],
   admin_key_leaked: [{ email: hostile, id: hostile, start: hostile }],
   password_reset: [{ token: hostile, minutes: 60 }],

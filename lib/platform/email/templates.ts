@@ -375,6 +375,15 @@ export const templates = {
     ],
     security: true,
   }),
+  top_up_paused: ({ credits }: { credits: string }) => ({
+    subject: "Automatic top-up is paused",
+    body: [
+      `Automatic top-up did not buy ${credits}: they are no longer sold, or cost more than when you saved it.`,
+      "No credits were added. It continues when you save it again.",
+      { label: "Choose a pack", url: urlOf("/account/plan") },
+    ],
+    security: true,
+  }),
   key_leaked: ({ id, predecessor, ...key }: KeyFacts & { id: string; predecessor: string | null }) => ({
     subject: `A leaked API key was revoked: ${key.start}…`,
     body: [

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "top_ups" ADD COLUMN     "amount" INTEGER;
