@@ -46,12 +46,16 @@ export async function startCheckout(
   })
   if ("ok" in started) return started
   const { id, saveCard } = started
-  const { url } = await provider.checkout({
-    ...orderOf(offer, id, userId),
-    ...{ email, saveCard, customer: await customerOf(provider.name, userId) },
-  })
-  await db().checkout.update({ where: { id }, data: { url } })
-  return { ok: true, url }
+  const customer = await customerOf(provider.name, userId)
+  try {
+    const { url } = await provider.checkout({ ...orderOf(offer, id, userId), email, saveCard, customer })
+    await db().checkout.update({ where: { id }, data: { url } })
+    return { ok: true, url }
+  } catch (error) {
+    // Nobody knows the address of a page that was made after all. The order of a pack fails after a day.
+    await db().checkout.updateMany({ where: { id, planId: { not: null } }, data: { endedAt: new Date() } })
+    throw error
+  }
 }
 
 type NewCheckout = { id: string; saveCard: boolean }
