@@ -4,6 +4,7 @@ import { planCurrencies, planIntervals, plans } from "@/lib/product"
 import { planOf, type SoldPlan } from "@/lib/purchases/sold-plans"
 import type { CurrentSubscription } from "@/lib/purchases/subscriptions"
 import { createPlan, createSubscription, createViewer } from "@/tests/support/factories"
+import { receive } from "./booking"
 import { ProviderUnavailable } from "./errors"
 import { changeOf, changePlan, endPlan, type OwnPlan, ownPlan } from "./plan-changes"
 import { ProviderInMemory } from "./provider-in-memory"
@@ -102,6 +103,16 @@ test("canceling ends the plan with its period, and resuming takes that back", as
   expect((await ownPlan("stripe", viewer.id))?.subscription.cancelAtPeriodEnd).toBe(true)
   expect(await endPlan(provider, viewer.id, "never")).toEqual({ ok: true, isBooked: true })
   expect((await ownPlan("stripe", viewer.id))?.subscription.cancelAtPeriodEnd).toBe(false)
+})
+
+test("a change to a plan that is no longer sold is still shown, and can be taken back", async () => {
+  const id = await subscribed()
+  const next = await createPlan({ name: "Retired" })
+  await receive(provider, provider.putSubscription({ id, next: next.id }))
+  expect((await ownPlan("stripe", viewer.id))?.next).toMatchObject({ name: "Retired", amount: next.amount })
+  provider.putSubscription({ id, next: null })
+  await endPlan(provider, viewer.id, "never")
+  expect((await ownPlan("stripe", viewer.id))?.next).toBeNull()
 })
 
 test("without a plan, or with one that was not bought here, nothing is changed", async () => {

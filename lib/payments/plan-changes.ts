@@ -16,7 +16,8 @@ export async function ownPlan(provider: PaymentProvider["name"], owner: OwnerId)
   const subscription = await currentSubscription(owner)
   if (!subscription) return null
   const object = await db().providerObject.findFirst({ where: { provider, subscriptionId: subscription.id } })
-  const next = object?.nextPlan ? (soldPlan(object.nextPlan) ?? null) : null
+  // Also one that is no longer sold.
+  const next = object?.nextPlan ? await db().plan.findUnique({ where: { id: object.nextPlan } }) : null
   return { subscription, objectId: object?.id ?? null, next }
 }
 
