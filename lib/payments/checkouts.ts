@@ -107,7 +107,7 @@ export async function createPackOrder(
 
 export type OpenCheckout = { id: string; planId: string; url: string | null }
 
-/** A checkout is over once the provider has reported a subscription of its account. */
+/** A checkout is over once the provider has reported a subscription of its account. One without a page is being opened. */
 export async function findOpenPlan(
   transaction: Pick<Transaction, "$queryRaw">,
   userId: string,
@@ -116,10 +116,9 @@ export async function findOpenPlan(
     SELECT id, plan_id AS "planId", url FROM checkouts c
     WHERE user_id = ${userId}::uuid AND plan_id IS NOT NULL AND ended_at IS NULL
       AND created_at > now() - make_interval(hours => ${openHours})
-      AND (url IS NOT NULL OR created_at > now() - make_interval(secs => ${startingMs / 1000}))
-      AND NOT EXISTS (
+      AND CASE WHEN url IS NULL THEN created_at > now() - make_interval(secs => ${startingMs / 1000}) ELSE NOT EXISTS (
         SELECT FROM provider_objects o
-        WHERE o.user_id = c.user_id AND o.kind = 'subscription' AND o.created_at >= c.created_at)
+        WHERE o.user_id = c.user_id AND o.kind = 'subscription' AND o.created_at >= c.created_at) END
     ORDER BY created_at DESC LIMIT 1`
   return open
 }

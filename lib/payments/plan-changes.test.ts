@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest"
+import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { planCurrencies, planIntervals, plans } from "@/lib/product"
 import { planOf, type SoldPlan } from "@/lib/purchases/sold-plans"
@@ -136,6 +137,8 @@ test.runIf(hasUpAndDown)(
   "of two changes at once, one is made, and the next one is decided by the facts of the provider",
   async () => {
     const id = await subscribed()
+    // As if it were booked in the millisecond of the first change.
+    await pool().query("UPDATE provider_objects SET created_at = now() + interval '1 second' WHERE id = $1", [id])
     const made: string[] = []
     const change = provider.change.bind(provider)
     provider.change = (id, to) => {
