@@ -30,6 +30,8 @@ export type FaultyProxy = {
   moveTo: (port: number) => void
   /** The number of open connections. */
   count: () => number
+  /** The bytes that the dependency has sent. */
+  received: () => number
   stop: () => Promise<void>
 }
 
@@ -45,6 +47,7 @@ export async function startFaultyProxy(target: number | Address, at?: Address): 
   const { host, port } = at ?? { host: "127.0.0.1", port: await freePort() }
   const pairs = new Map<Socket, { stale: boolean; cut: boolean }>()
   let fault: Fault = { kind: "none" }
+  let received = 0
 
   const server = createServer({ noDelay: true }, (near) => {
     near.on("error", () => {})
@@ -68,6 +71,7 @@ export async function startFaultyProxy(target: number | Address, at?: Address): 
       if (!pair.stale) upstream(() => far.write(chunk), delay())
     })
     far.on("data", (chunk) => {
+      received += chunk.length
       if (pair.stale) return
       if (pair.cut || fault.kind === "cut") cutOff(chunk, near)
       else downstream(() => (fault.kind === "slow" ? writeSlowly(chunk, near) : near.write(chunk)), delay())
@@ -99,6 +103,7 @@ export async function startFaultyProxy(target: number | Address, at?: Address): 
       destination.port = port
     },
     count: () => pairs.size,
+    received: () => received,
     async stop() {
       await set({ kind: "refused" })
     },
