@@ -49,8 +49,11 @@ test("finance refunds a part of an order through the provider, once", async ({ p
   )
   const { rows } = await database.query("SELECT balance FROM credit_accounts WHERE user_id = $1", [userId])
   expect(rows).toEqual([{ balance: "334" }])
-  const { rows: made } = await database.query("SELECT done_at FROM provider_requests WHERE object_id = $1", [payment])
-  expect(made).toEqual([{ done_at: expect.any(Date) }])
+  const { rows: made } = await database.query(
+    "SELECT done_at IS NOT NULL AS done FROM provider_requests WHERE object_id = $1",
+    [payment],
+  )
+  expect(made).toEqual([{ done: true }])
 })
 
 test("a purchase that was paid elsewhere is recorded once for its invoice number", { tag: "@long" }, async ({
@@ -104,8 +107,11 @@ for (const javaScriptEnabled of scripting) {
       await panel.getByRole("button", { name: "Withdraw request" }).click()
       await expect(page.getByRole("status").filter({ hasText: "Request withdrawn." })).toBeVisible()
       await expect(button).toHaveCount(0)
-      const { rows } = await database.query("SELECT done_at, withdrawn_at FROM provider_requests WHERE id = $1", [id])
-      expect(rows).toEqual([{ done_at: expect.any(Date), withdrawn_at: expect.any(Date) }])
+      const { rows } = await database.query(
+        "SELECT count(*) FROM provider_requests WHERE id = $1 AND done_at IS NOT NULL AND withdrawn_at IS NOT NULL",
+        [id],
+      )
+      expect(rows).toEqual([{ count: "1" }])
       const { rows: audited } = await database.query(
         "SELECT details FROM audit_entries WHERE action = 'payment_request.withdrawn' AND target_id = $1",
         [userId],
