@@ -4,6 +4,7 @@ import type { Client } from "pg"
 import sharp from "sharp"
 import { inCredits } from "@/lib/credits/words"
 import { plainDate } from "@/lib/platform/text/format-time"
+import { money } from "@/lib/platform/text/money"
 import { capitalized, inWords } from "@/lib/platform/text/words"
 import { keyVariable, plans, product } from "@/lib/product"
 import { isPresent } from "@/tests/support/pages"
@@ -63,11 +64,12 @@ test("the account page shows the balance, plan, price, renewal, requests and lat
   await signInAs("member")
   await page.goto("/account")
   await expect(page.getByRole("main")).toContainText("member@example.com")
-  type Subscription = { data: { amount: number; currentPeriodEnd: string } }
+  type Subscription = { data: { amount: number; currency: string; currentPeriodEnd: string } }
   const { data: subscription } = await callApi<Subscription>(request, "/api/v1/me/subscription")
   const { data: orders } = await callApi(request, "/api/v1/me/orders?limit=1")
   const plan = page.locator("dl > div", { has: page.getByText("Plan", { exact: true }) })
-  await expect(plan).toContainText(String(subscription.amount / 100))
+  const price = money(subscription.amount, subscription.currency, { trailingZeroDisplay: "stripIfInteger" })
+  await expect(plan).toContainText(`${price} and `)
   await expect(plan).toContainText(plainDate(new Date(subscription.currentPeriodEnd)))
   await expect(page.getByRole("region", { name: "Latest order" })).toContainText(String(orders[0]?.description))
   // Tests of other pages run concurrently, spend this account's credits and send requests with its keys.
