@@ -199,10 +199,13 @@ export const controls: Record<string, (on: Controlled, given: Given) => unknown>
   },
 
   /** A single payment that somebody takes in the dashboard. */
-  purchase({ world }, { customer, email = "", amount = "1500", currency = "usd", description = "By telephone" }) {
+  purchase(
+    { world },
+    { customer, email = "", amount = "1500", currency = "usd", description = "By telephone", order },
+  ) {
     const payer = customer || addCustomer(world, { email }).id
     const intent = addIntent(world, {
-      ...{ amount: whole(amount), currency, customer: payer, description, metadata: {} },
+      ...{ amount: whole(amount), currency, customer: payer, description, metadata: order ? { order } : {} },
     })
     confirm(world, intent, methodOf(world, payer) ?? addMethod(world, "works", payer), "off_session")
     return intent
