@@ -12,7 +12,7 @@ const maxUrl = 4_000
 export function stripeProvider({ key, webhookSecret, apiUrl, isManaged, slug }: StripeSettings): PaymentProvider {
   const at = apiUrl && new URL(apiUrl)
   const address = at && ({ host: at.hostname, port: at.port, protocol: "http" } as const)
-  const stripe = new Stripe(key, { timeout: 10_000, maxNetworkRetries: 2, telemetry: false, ...address })
+  const stripe = new Stripe(key, { timeout: 10_000, maxNetworkRetries: 1, telemetry: false, ...address })
   const facts = readFacts(stripe, apiUrl ? `${apiUrl}/dashboard` : "https://dashboard.stripe.com")
 
   /** Changes of a subscription accept no inline product, so each plan has one, made when it is first needed. */
