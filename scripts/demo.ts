@@ -2,7 +2,7 @@ import { createInterface } from "node:readline"
 import { build, collect, isBuilt, serve, waitForServer } from "./build-and-serve"
 import { stopOnSignal } from "./child"
 import { localAuthSecret, publicNotice, seedWhenEmpty, signIns } from "./demo-data"
-import { startDemoPayments } from "./demo-payments"
+import { buyPlans, startDemoPayments } from "./demo-payments"
 import { type Database, openLocalDatabase, removeLocalData } from "./local-database"
 
 type Options = { port: number; reset: boolean }
@@ -43,6 +43,7 @@ async function run({ port, reset }: Options): Promise<void> {
   const output = collect(server)
   const address = `http://localhost:${port}`
   if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server exited:\n\n${output()}`)
+  await buyPlans(payments.control, database.ownerUrl)
   const accounts = await signIns(database.ownerUrl)
   step(`Ready in ${Math.round(performance.now() / 1000)} s`)
   console.log(

@@ -1,7 +1,7 @@
 import { startNext } from "./build-and-serve"
 import { stopOnSignal } from "./child"
 import { localAuthSecret, seedWhenEmpty, signIns } from "./demo-data"
-import { startDemoPayments } from "./demo-payments"
+import { buyPlans, startDemoPayments } from "./demo-payments"
 import { openDatabase } from "./local-database"
 import { migrate } from "./migrate"
 
@@ -35,6 +35,7 @@ export async function startDevelopment(port: number): Promise<void> {
     ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
   })
   running.push(next)
+  if (payments && database.local) await buyPlans(payments.control, database.ownerUrl)
   next.process.stdout?.pipe(process.stdout)
   next.process.stderr?.pipe(process.stderr)
   const code = await next.exited

@@ -2,10 +2,13 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { demoPayments } from "@/lib/env"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
+import { demoAccounts } from "@/lib/process/demo-accounts"
 import { creditPacks, planCurrencies, product } from "@/lib/product"
 import { setTopUp } from "@/lib/purchases/top-ups"
-import { createOrder, createPlan, createUser, createViewer } from "@/tests/support/factories"
+import { buyPlans } from "@/scripts/demo-payments"
+import { createOrder, createPlan, createSubscription, createUser, createViewer } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { ownerUrl } from "@/tests/support/owner"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { type StripeStandIn, startStripe } from "@/tests/support/stripe"
 import { receive } from "./booking"
@@ -73,6 +76,22 @@ test("a pack, a plan, its change and a refund are booked, and a comparison finds
   expect(after.balance).toBeLessThanOrEqual(large.credits + small.credits)
   expect(await reconcile(provider)).toEqual([])
   expect(await findViolations(pool())).toEqual([])
+})
+
+test("the plan of a sample account is bought again at the stand-in, once", async () => {
+  const { email } = demoAccounts[0] ?? expect.fail()
+  const { id: userId } = await createUser({ email })
+  const { id: planId, amount } = await createPlan()
+  const terms = { userId, planId, amount, currency: "usd", interval: "month" } as const
+  await createSubscription(terms)
+  for (let start = 0; start < 2; start++) {
+    await buyPlans(stripe.control, ownerUrl())
+    await reconcile(provider)
+  }
+  const plans = await db().subscription.findMany({ where: { userId }, orderBy: { createdAt: "asc" } })
+  expect(plans).toMatchObject([{ status: "canceled" }, { ...terms, status: "active" }])
+  const object = { userId, kind: "subscription", subscriptionId: plans[1]?.id ?? null, problem: null }
+  expect(await db().providerObject.findMany({ where: { userId, kind: "subscription" } })).toMatchObject([object])
 })
 
 test("automatic top-up charges the saved card once, pauses at a decline with an email, and goes on with another card", async () => {

@@ -180,11 +180,14 @@ export const controls: Record<string, (on: Controlled, given: Given) => unknown>
   },
 
   /** A subscription that somebody makes in the dashboard, with a product of theirs or of the application. */
-  subscribe({ world }, { customer, email = "", product, name = "Made in the dashboard", card = "works", ...terms }) {
+  subscribe(
+    { world },
+    { customer, email = "", product = "", name = "Made in the dashboard", card = "works", ...terms },
+  ) {
     const payer = customer || addCustomer(world, { email }).id
     const method = methodOf(world, payer) ?? addMethod(world, isMethod(card) ? card : "works", payer)
     const price = addPrice(world, {
-      product: product || addProduct(world, { name }).id,
+      product: world.find("product", product)?.id ?? addProduct(world, { name, ...(product && { id: product }) }).id,
       currency: terms.currency ?? "usd",
       unit_amount: whole(terms.amount ?? "2900"),
       tax_behavior: "unspecified",
