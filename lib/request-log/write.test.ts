@@ -213,9 +213,9 @@ test("keys, addresses, tokens and sentences in any place of a request are nowher
   for (const { surface, path, routes, parameters, method } of table) {
     const searches = (text: string) => [`${text}=1`, `limit=1&limit=${text}`, `since=${text}&until=${text}`]
     const each = [...Object.keys(parameters).map((name) => (text: string) => [`${name}=${text}`]), searches]
+    const send = await as(surface)
     for (const write of each) {
       for (const text of textsHere().map(encodeURIComponent)) {
-        const send = await as(surface)
         for (const search of write(text)) await send(routes[method], `${path}?${search}`, { method })
         await send(routes.DELETE, `${path}?${text}`, { method: "DELETE" })
         await send(nothing.GET, `${path}/${text}`)
