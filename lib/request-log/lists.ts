@@ -109,6 +109,7 @@ const requests = findIn<typeof requestRow, Where>({
       return `(request_id = ${text(1)} OR (created_at = to_timestamp(${text(3)}::float8 / 1000) AND id = ${text(2)}::uuid))`
     },
   },
+  selective: ["requestId"],
   total: (where, range, bind) => {
     // Few rows, which are counted.
     if (where.id || where.requestId) return undefined

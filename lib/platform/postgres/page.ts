@@ -67,6 +67,8 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
    * and `meta.totalIsMinimum` says so.
    */
   bounded?: { conditions: readonly string[]; rows: number; counted: number }
+  /** Conditions that few rows match: those are sorted, because PostgreSQL would look for a short page in list order. */
+  selective?: readonly string[]
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
 
@@ -114,11 +116,13 @@ export function statementOf(list: AnyList, where: object, page: Page) {
     conditions.push(`${place} ${page.order === "desc" ? "<" : ">"} (${bind(after.value)}, ${bind(after.id)})`)
   }
   const ordered = orderOf(list, page)
+  const matching = `SELECT * FROM ${list.table} ${whereAll(conditions)}`
+  const isSelective = list.selective?.some((name) => Object.hasOwn(where, name))
   const text = `
     WITH meta AS MATERIALIZED (SELECT ${meta.join(", ")})
     SELECT meta.*, ${fieldsOf(list, page)}
     FROM meta LEFT JOIN (
-      SELECT * FROM ${list.table} ${whereAll(conditions)} ${ordered} LIMIT ${bind(limit + 1)} OFFSET ${bind(offset)}
+      ${isSelective ? `SELECT * FROM (${matching} OFFSET 0) matching` : matching} ${ordered} LIMIT ${bind(limit + 1)} OFFSET ${bind(offset)}
     ) page ON true
     ${ordered}`
   // Too many selections of fields exist to prepare each.
