@@ -83,7 +83,7 @@ test("the plan of a sample account is bought again at the stand-in, once", async
   const { id: userId } = await createUser({ email })
   const { id: planId, amount } = await createPlan()
   const terms = { userId, planId, amount, currency: "usd", interval: "month" } as const
-  await createSubscription(terms)
+  await createSubscription({ ...terms, createdAt: new Date(Date.now() - 86_400_000) })
   for (let start = 0; start < 2; start++) {
     await buyPlans(stripe.control, ownerUrl())
     await reconcile(provider)

@@ -33,6 +33,7 @@ const open = singleton("open-clients", () => {
 })
 // Open clients of the earlier file get an error at the end of its database, which would end the process.
 for (const client of open) client.on("error", () => {})
+open.clear()
 const admin = singleton("test-admin", () => new pg.Pool({ connectionString: url, max: 1 }))
 await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
 // Copying files takes half as long as writing the copy to the log of the cluster.
