@@ -9,7 +9,8 @@ import { cookieOf, type Given } from "./bench"
 import { openSeededPages } from "./seeded-pages"
 
 // Takes screenshots of every page in both color schemes at three widths and writes them to .data/screens. Screenshots
-// that docs/screens has are replaced there, and the one on /for-operators in public/screens. Usage: npm run screens
+// that docs/screens has are replaced there, and the one on /for-operators in public/screens. Usage: npm run screens, or
+// npm run screens -- account admin-users for pages by their names.
 
 const widths = [390, 1024, 1440]
 const schemes = ["light", "dark"] as const
@@ -21,17 +22,18 @@ const maxHeight = 2_400
 const shown = looks.filter(({ address }) => address === "/admin").map((look) => ({ ...look, name: "overview" }))
 const shownSize = { width: 1440, height: 900 }
 
-async function main(): Promise<void> {
+async function main(names: readonly string[]): Promise<void> {
+  const isChosen = ({ name }: Look) => names.length === 0 || names.includes(name)
   const { given, address, browser } = await openSeededPages()
   // First the screenshots that are on a page.
-  for (const shot of shown) {
+  for (const shot of shown.filter(isChosen)) {
     for (const scheme of schemes) {
       const file = join("public/screens", `${shot.name}-${scheme}.webp`)
       await take(browser, given, address, shot, scheme, shownSize, shownSize.height, file)
     }
   }
   const documented = await readdir(join(root, "docs/screens"))
-  for (const shot of looks) {
+  for (const shot of looks.filter(isChosen)) {
     for (const scheme of schemes) {
       for (const width of widths) {
         const name = `${shot.name}-${width}-${scheme}.webp`
@@ -70,4 +72,4 @@ async function take(
   }
 }
 
-await runProgram(main)
+await runProgram(() => main(process.argv.slice(2)))
