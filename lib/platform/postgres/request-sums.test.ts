@@ -14,15 +14,15 @@ const other = new Pool({ connectionString: withSettings(env().DATABASE_URL), max
 
 afterAll(() => other.end())
 
-/** Adds the changes of a new key, each from another address. */
-async function addChanges(count: number, database: Pool | PoolClient = pool()): Promise<string> {
-  const keyId = randomUUID()
+/** Adds the changes of new keys, each from another address. @returns the id of a key */
+async function addChanges(count: number, database: Pool | PoolClient = pool(), keys = 1): Promise<string> {
+  const ids = Array.from({ length: keys }, () => randomUUID())
   await database.query(
-    `INSERT INTO key_request_changes SELECT $1::uuid, $1::uuid, date_trunc('hour', now(), 'UTC'), '/api/v1/me', 200, n::text, 1, 1, 0, 1, 0, 0, 0, now(), now()
-     FROM generate_series(1, $2::int) n`,
-    [keyId, count],
+    `INSERT INTO key_request_changes SELECT id, id, date_trunc('hour', now(), 'UTC'), '/api/v1/me', 200, n::text, 1, 1, 0, 1, 0, 0, 0, now(), now()
+     FROM unnest($1::uuid[]) id, generate_series(1, $2::int) n`,
+    [ids, count],
   )
-  return keyId
+  return ids[0] ?? ""
 }
 
 async function usedHours(keyId: string, table = "key_usage", database: Pool | PoolClient = pool()): Promise<number> {
@@ -54,6 +54,32 @@ test("concurrent folds count each change once", async () => {
   const keyId = await addChanges(3_000)
   await Promise.all([foldRequestSums(), foldRequestSums(other), foldRequestSums(other)])
   expect(await usedHours(keyId)).toBe(3_000)
+})
+
+test("a fold of many keys looks for each address once, by index, also with a plan from when there were few", async () => {
+  await ownerPool().query("TRUNCATE key_reach")
+  await addChanges(1)
+  await foldRequestSums()
+  await ownerPool().query("ANALYZE key_reach, key_request_changes")
+  const client = await other.connect()
+  const fold = async (changes: number, keys: number) => {
+    await addChanges(changes, client, keys)
+    await client.query("SELECT fold_key_requests()")
+  }
+  const reads = async () => {
+    const text = "SELECT seq_tup_read, idx_scan FROM pg_stat_xact_user_tables WHERE relname = 'key_reach'"
+    const { rows } = await client.query(text)
+    return { scanned: Number(rows[0].seq_tup_read), sought: Number(rows[0].idx_scan) }
+  }
+  for (const keys of [1, 1, 100]) await fold(20, keys)
+  await client.query("BEGIN")
+  const before = await reads()
+  await fold(20, 100)
+  const after = await reads()
+  await client.query("COMMIT")
+  client.release()
+  // Each address to compare it and to insert it, and the addresses of each key.
+  expect(after).toEqual({ scanned: before.scanned, sought: before.sought + 2 * 2_000 + 100 })
 })
 
 test("on a read-only database, a reader continues without a fold", async () => {
