@@ -89,10 +89,10 @@ const shown: Record<string, string> = {
   "waitlist_entries.note": "owner admin analyst support",
   "waitlist_entries.source": "owner admin analyst support",
   "provider_objects.id": "owner admin analyst finance bookkeeper",
-  "provider_events.id": "owner admin finance",
-  "provider_events.object_id": "owner admin finance",
-  "provider_requests.object_id": "owner admin finance",
-  "provider_requests.error": "owner admin finance",
+  "provider_events.id": "owner admin analyst finance bookkeeper",
+  "provider_events.object_id": "owner admin analyst finance bookkeeper",
+  "provider_requests.object_id": "owner admin analyst finance bookkeeper",
+  "provider_requests.error": "owner admin analyst finance bookkeeper",
   ...Object.fromEntries(Object.entries(yours.shown).map(([column, permission]) => [column, holders[permission]])),
 }
 

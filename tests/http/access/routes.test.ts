@@ -55,6 +55,8 @@ describe.each(listeners)("served by %s", (listener) => {
       if (access === "sessions") expected[name] = name === signedIn ? "404" : "307"
       // A report with a query is refused before its keys are read.
       else if (access === "reporters" && search) expected[name] = "400 bad_request"
+      // Within an API, a key that does not work is refused before the path.
+      else if (address === "/mcp/nothing" && unusable.includes(name)) expected[name] = refused
       else expected[name] = sameForAll[access] ?? refused ?? (isHolder(name, access) ? "200" : "403 forbidden")
     }
     expect(outcomes).toEqual(expected)
@@ -78,12 +80,12 @@ function callersOf(access: string, place: number): string[] {
   ]
 }
 
+const unusable = ["with a key that was never issued", "with a revoked key", "with an expired key"]
+
 /** The callers without a key that works. */
 const refusals = [
   "with a malformed key",
-  "with a key that was never issued",
-  "with a revoked key",
-  "with an expired key",
+  ...unusable,
   "with a session",
   "with a key as the session cookie",
   "with a key in the query",
