@@ -28,7 +28,7 @@ export async function startDemoPayments(port: number): Promise<DemoPayments> {
 }
 
 /**
- * Buys the plan of the sample accounts that can be signed in to again at the stand-in, because only a plan that was
+ * Buys, at the stand-in, the plans that the accounts of the demo's sign-ins have in the sample data: only a plan that was
  * bought there can be changed. The server must be running, or be about to start.
  */
 export async function buyPlans(control: StandIn["control"], ownerUrl: string): Promise<void> {
