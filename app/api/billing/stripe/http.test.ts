@@ -64,7 +64,7 @@ test("two servers, of which one is killed while it books, book each purchase onc
     sent.flatMap((body) =>
       [killed, other].map(async (server) => {
         statuses.push(await post(server, body))
-        if (statuses.length === Math.floor(sent.length / 3)) process.kill(killed.pid, "SIGKILL")
+        if (statuses.length === Math.floor(sent.length / 3)) process.kill(-killed.pid, "SIGKILL")
       }),
     ),
   )
