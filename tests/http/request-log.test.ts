@@ -10,11 +10,11 @@ import { product } from "@/lib/product"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
-import { listeningPid, rssMbOf } from "@/tests/support/memory"
+import { heldMbOf, printingMemory } from "@/tests/support/memory"
 import { ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { sampled } from "@/tests/support/sample"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { startTestServer, stoppedClock, type TestServer } from "@/tests/support/server"
 import { work } from "@/tests/support/work"
 
 // The log of requests with keys under full load: while PostgreSQL cannot store it, and when processes end. In every
@@ -93,14 +93,15 @@ test("while the log is locked, no response fails, memory is bounded, and every d
   tags: ["long"],
   timeout: 300_000,
 }, async () => {
-  const server = await startTestServer("lean", { METRICS_TOKEN, LOG_LEVEL: "silent" })
+  const NODE_OPTIONS = `${stoppedClock()} ${printingMemory}`
+  const server = await startTestServer("lean", { METRICS_TOKEN, LOG_LEVEL: "silent", NODE_OPTIONS })
   // Together almost the maximum size of headers: the entries in memory must not keep them.
   const headers = {
     "user-agent": `agent ${"x".repeat(7_000)}`,
     "x-forwarded-for": `${"192.0.2.1, ".repeat(640)}203.0.113.100`,
   }
   await exhaust(server, await createKeys(10), headers)
-  const before = await rssMbOf(listeningPid(server.output()))
+  const before = await heldMbOf(server)
 
   const keys = await createKeys(36)
   const holder = new pg.Client(withSettings(ownerUrl()))
@@ -113,7 +114,7 @@ test("while the log is locked, no response fails, memory is bounded, and every d
   } finally {
     await holder.end()
   }
-  const after = await rssMbOf(listeningPid(server.output()))
+  const after = await heldMbOf(server)
   const total = async () => {
     const { logged, unlogged } = await countLogged(keys)
     return logged + unlogged
@@ -123,7 +124,7 @@ test("while the log is locked, no response fails, memory is bounded, and every d
   expect(await unloggedMetric(server)).toBe(unlogged)
   await server.stop()
   console.log(
-    `While the log was locked: RSS ${before.toFixed(0)} MB before, ${after.toFixed(0)} MB after; ${logged} logged later, ${unlogged} unlogged`,
+    `While the log was locked: ${before.toFixed(0)} MB before, ${after.toFixed(0)} MB after; ${logged} logged later, ${unlogged} unlogged`,
   )
   expect(unlogged).toBeGreaterThan(0)
   expect(after - before).toBeLessThan(75)
